@@ -28,17 +28,12 @@ DATA_DIR ?= $(if $(findstring /,$(BUILD)),$(CURDIR),$(prefix)/share/smelt)
 
 CFLAGS ?= -O2 -g
 # No contraction: interpreter and compiled oracle must agree to the last bit.
-BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -pedantic -ffp-contract=off
-ifeq ($(WERROR),1)
-BASE_FLAGS += -Werror
-endif
-ifeq ($(SANITIZE),1)
-BASE_FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-endif
-ifeq ($(SANITIZE),fuzz)
-BASE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
-              -fno-omit-frame-pointer
-endif
+BASE_FLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -pedantic -ffp-contract=off \
+             $(if $(filter 1,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
+# SANITIZE is 0, 1 or fuzz.
+SANITIZE_FLAGS = $(SANITIZE_FLAGS_$(SANITIZE))
+SANITIZE_FLAGS_1 = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_FLAGS_fuzz = -fsanitize=fuzzer-no-link $(SANITIZE_FLAGS_1)
 DEFINES := -DSMELT_VERSION='"$(VERSION)"' -DSMELT_DATA_DIR='"$(DATA_DIR)"'
 LDLIBS  := -lm -ldl -lpthread
 COMPILE  = $(CC) $(BASE_FLAGS) $(DEFINES) $(CFLAGS) $(CPPFLAGS)
@@ -198,6 +193,9 @@ $(BUILD)/tests/unit: $(call objects_of,$(UNIT_SOURCES)) $(LIBRARY) $(BUILD)/memb
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(filter %.o %.a,$^) -o $@ $(LDLIBS)
+
+# The runner is not what is tested: it frees nothing and needs no sanitizer.
+$(BUILD)/tests/runner $(call objects_of,$(RUNNER_SOURCES)): private SANITIZE_FLAGS :=
 
 $(BUILD)/tests/runner: $(call objects_of,$(RUNNER_SOURCES)) $(BUILD)/members
 	$(call say,LINK,$@)
