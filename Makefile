@@ -3,7 +3,7 @@
 # Every variant of the build (asan, clang, fuzz) has its own directory below BUILD, so that
 # none disturbs another. Sources are found by wildcard: a new file needs no line here.
 
-ifneq ($(filter help clean,$(or $(MAKECMDGOALS),all)),$(or $(MAKECMDGOALS),all))
+ifneq ($(filter help clean distclean,$(or $(MAKECMDGOALS),all)),$(or $(MAKECMDGOALS),all))
 include config.mk
 endif
 
