@@ -105,7 +105,10 @@ format:                            ## clang-format every C file in place
 
 check-format:                      ## fail if clang-format would change a file
 	$(Q)$(call need,$(CLANG_FORMAT),clang-format)
-	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+	@mkdir -p $(BUILD)
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED) 2>$(BUILD)/format.log || \
+	    { awk -F: '/^[^ ].*error/ && !seen[$$1]++ { print $$1 ":" $$2 ": clang-format differs" }' \
+	      $(BUILD)/format.log; echo '(make format repairs this)'; exit 1; }
 
 check-layers:                      ## fail on an include that goes the wrong way
 	$(Q)tools/layers
