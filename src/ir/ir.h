@@ -1,0 +1,344 @@
+/*
+ * The checked program. What the language says in notation, the IR says in full: concrete types and
+ * ranks, every extent, every conversion, nothing left to infer. Sizes stay symbolic.
+ *
+ * A program is a list of parts, callees first, the root last. A part is one op at concrete types: its
+ * symbols (sizes), tensors and a list of stages. A stage defines tensors from earlier ones: a map, a
+ * reduction, a scan, a scatter, a call of another part, or a loop over stages.
+ *
+ * Inside a stage, values are a flat list of nodes in single assignment: a node's arguments stand
+ * before it, so evaluating the list from front to back at one point of the domain evaluates the
+ * stage there. Every node is total and cheap to evaluate even when its value is not wanted: the only
+ * thing that must not happen is a read outside its tensor, and a read carries its own guard.
+ *
+ * Everything hangs on the program's arena and is not changed after checking.
+ */
+#ifndef SMELT_IR_IR_H
+#define SMELT_IR_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "ir/dtype.h"
+
+/* ---- sizes: integer expressions over the symbols of a part ---- */
+
+enum ir_size_op {
+    IR_SIZE_CONSTANT,
+    IR_SIZE_SYMBOL,
+    IR_SIZE_ADD,
+    IR_SIZE_SUB,
+    IR_SIZE_MUL,
+    IR_SIZE_DIV, /* rounds down */
+    IR_SIZE_MOD, /* rounds down */
+    IR_SIZE_MIN,
+    IR_SIZE_MAX,
+};
+
+struct ir_size {
+    enum ir_size_op op;
+    int64_t value; /* constant */
+    int symbol;    /* symbol: number in the part */
+    const struct ir_size *a, *b;
+};
+
+enum ir_symbol_kind {
+    IR_SYMBOL_SIZE,      /* a size of an input: 0 or more */
+    IR_SYMBOL_PARAMETER, /* an integer parameter: any value */
+    IR_SYMBOL_LET,       /* defined from the ones before it */
+};
+
+struct ir_symbol {
+    const char *name; /* "D"; elements of rank and list sizes: "B.0" */
+    enum ir_symbol_kind kind;
+    const struct ir_size *definition; /* let */
+    bool has_default;                 /* parameter */
+    int64_t value;                    /* the default */
+    const char *family;               /* "B" for "B.0", else NULL */
+    int member;                       /* 0 for "B.0" */
+};
+
+/* A family with no member at all (rank 0) must still be known by name: see ir_part.families. */
+struct ir_family {
+    const char *name;
+    int count;
+};
+
+struct ir_scalar { /* a float or bool parameter */
+    const char *name;
+    enum dtype dtype;
+    bool has_default;
+    double value; /* the default; bool: 0 or 1 */
+};
+
+enum ir_relation { IR_RELATION_EQ, IR_RELATION_NE, IR_RELATION_LT, IR_RELATION_LE };
+
+struct ir_fact { /* `where`: must hold when sizes are bound */
+    enum ir_relation relation;
+    const struct ir_size *a, *b;
+    struct place place;
+};
+
+/* ---- tensors ---- */
+
+enum ir_tensor_role {
+    IR_TENSOR_INPUT,
+    IR_TENSOR_OUTPUT,
+    IR_TENSOR_TEMPORARY,
+    IR_TENSOR_STATE, /* carried by a loop: written by its init stage, then by the carry */
+};
+
+enum ir_property {
+    IR_PROPERTY_INDEX = 1,      /* every value in 0 .. bound-1 */
+    IR_PROPERTY_OFFSETS = 2,    /* ascending, first 0, last = bound: segments of `bound` rows */
+    IR_PROPERTY_SORTED = 4,     /* ascending along the last dimension */
+    IR_PROPERTY_TRIANGULAR = 8, /* zero above the diagonal of the last two dimensions */
+    IR_PROPERTY_CONSTANT = 16,  /* the same from call to call (weights) */
+};
+
+enum { IR_MAX_RANK = 12 };
+
+struct ir_tensor {
+    const char *name;
+    enum ir_tensor_role role;
+    enum dtype dtype;
+    bool declared; /* false: dtype is what it computes in, and the oracle never rounds it */
+    int rank;
+    const struct ir_size *const *dims;
+    unsigned properties;         /* of inputs: enum ir_property */
+    const struct ir_size *bound; /* of INDEX and OFFSETS */
+    struct place place;
+};
+
+/* ---- nodes ---- */
+
+enum ir_op {
+#define IR_OP(name, text, arguments, class) IR_##name,
+#include "ir/ops.def"
+#undef IR_OP
+    IR_OP_COUNT
+};
+
+enum { IR_NONE = -1 };
+
+struct ir_node {
+    enum ir_op op;
+    enum dtype type;          /* f64, f32, i64 or bool: what it computes in */
+    int a, b, c;              /* arguments: earlier nodes of the same list, or IR_NONE */
+    union {
+        int64_t integer;      /* INT, BOOL */
+        double number;        /* FLOAT */
+        const struct ir_size *size; /* SIZE */
+        int scalar;           /* SCALAR: number in the part */
+        int index;            /* INDEX: number in the part */
+        int param;            /* PARAM: 0..width-1 left operand, width..2*width-1 right */
+        enum dtype cast;      /* CAST */
+        struct {
+            int tensor;       /* READ: number in the part */
+            const int *at;    /* one integer node per dimension */
+            int guard;        /* bool node or IR_NONE: when false, nothing is read */
+            int otherwise;    /* the value when not read, or IR_NONE: then zero */
+            bool checked;     /* also not read when any index is out of bounds */
+            bool proved;      /* shown in bounds for all sizes; else shown when sizes are bound */
+        } read;
+    };
+    struct place place;
+};
+
+struct ir_nodes {
+    struct ir_node *at;
+    int count;
+};
+
+/* ---- monoids: how values are combined ---- */
+
+enum ir_monoid_kind {
+    IR_SUM,     /* unit 0 */
+    IR_PRODUCT, /* unit 1 */
+    IR_MAXIMUM, /* unit -inf, or the least i64; NaN wins */
+    IR_MINIMUM, /* unit inf, or the greatest i64; NaN wins */
+    IR_ALL,     /* and; unit true */
+    IR_ANY,     /* or; unit false */
+    IR_ARGMAX,  /* (value, index), unit (-inf or least, -1); NaN is greatest; ties: lower index */
+    IR_ARGMIN,  /* (value, index), unit (inf or greatest, -1); NaN is least; ties: lower index */
+    IR_TOPK,    /* (value, index), written in order of ARGMAX along the last left dimension */
+    IR_BOTTOMK, /* the same in order of ARGMIN */
+    IR_USER,
+};
+
+/*
+ * ARGMAX with an operand whose index is -1 yields the other operand (the unit). TOPK pads with units
+ * when the domain has fewer elements than ranks.
+ */
+struct ir_monoid {
+    enum ir_monoid_kind kind;
+    const char *name; /* "sum", "argmax", or the user's */
+    int width;        /* components */
+    bool ordered;     /* associative but not commutative: combine left to right */
+    /* USER: results[i] computed by `nodes` from PARAM nodes; units[i] are constant nodes of it */
+    struct ir_nodes nodes;
+    const int *results, *units;
+};
+
+/* ---- stages ---- */
+
+struct ir_index {
+    const char *name;
+    const struct ir_size *extent; /* runs over 0 .. extent-1; NULL: a range */
+    int low, high;                /* range low .. high-1: nodes of the stage, of earlier indices */
+};
+
+enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCAN, IR_SCATTER, IR_CALL, IR_LOOP };
+
+struct ir_write {
+    int tensor;
+    const int *at; /* integer nodes, one per dimension: depend on left indices only */
+    int value;     /* node */
+};
+
+struct ir_carry { /* at the end of an iteration: state = next */
+    int state, next; /* tensors of equal shape */
+};
+
+/*
+ * MAP      every point of the domain writes its own element.
+ * REDUCE   `indices` lists the left ones first (left_count of them), then the reduced ones. For each
+ *          left point the values over the reduced ones are combined in lexicographic order, starting
+ *          from the unit; the result is written (rounded once, if declared). TOPK: the last dimension of
+ *          the written tensors is the rank; its index is not in the domain, and `at` lacks it.
+ * SCAN     all indices are left; along `along` values are combined in order (reverse: from the end),
+ *          exclusive: the element itself is left out, so the first is the unit.
+ * SCATTER  the target starts as a copy of tensor `from` (or all units), then every domain point in
+ *          lexicographic order combines its value into the element it addresses (`assign`: replaces it;
+ *          the last wins). `at` may depend on reads. The accumulator is rounded once, at the end.
+ * CALL     runs `callee` with tensors and sizes of this part.
+ * LOOP     runs `body` for each value of `loop_index`, in order (or reversed). Body temporaries are
+ *          defined anew in each iteration. Outer loop indices may be used by nodes inside.
+ *
+ * Points where `predicate` is false are left out (REDUCE, SCATTER; a SCAN has none, a MAP has none).
+ * A MAP over a range index (segments of an OFFSETS input) has the segment's index first.
+ */
+struct ir_stage {
+    enum ir_stage_kind kind;
+    struct place place;
+    /* MAP, REDUCE, SCAN, SCATTER */
+    const int *indices; /* the domain, outermost first: numbers in the part */
+    int index_count, left_count;
+    struct ir_nodes nodes;
+    int predicate; /* bool node or IR_NONE */
+    const struct ir_write *writes;
+    int write_count; /* the monoid's width; 1 for MAP */
+    const struct ir_monoid *monoid;
+    int along; /* SCAN: number in the part */
+    bool reverse, exclusive;
+    int from; /* SCATTER: tensor or IR_NONE */
+    bool assign;
+    /* CALL */
+    const struct ir_part *callee;
+    const int *inputs, *outputs;                   /* tensors, as many as the callee has */
+    const struct ir_size *const *sizes;            /* one per symbol of the callee; LET: NULL */
+    const int *scalars;                            /* one per scalar of the callee: nodes without
+                                                      reads and indices */
+    /* LOOP */
+    int loop_index;
+    struct ir_stage *body;
+    int body_count;
+    const struct ir_carry *carries;
+    int carry_count;
+};
+
+struct ir_part {
+    const char *name; /* "conv2d"; made unique in a program: "conv2d.2" */
+    struct place place;
+    const struct ir_symbol *symbols;
+    int symbol_count;
+    const struct ir_family *families;
+    int family_count;
+    const struct ir_scalar *scalars;
+    int scalar_count;
+    const struct ir_fact *facts;
+    int fact_count;
+    const struct ir_index *indices;
+    int index_count;
+    const struct ir_tensor *tensors;
+    int tensor_count;
+    const int *inputs, *outputs; /* tensors in order of the signature */
+    int input_count, output_count;
+    const struct ir_stage *stages;
+    int stage_count;
+};
+
+struct ir_program {
+    const struct ir_part *const *parts; /* callees before callers; the last is the root */
+    int part_count;
+};
+
+const char *ir_op_name(enum ir_op op);
+bool ir_op_parse(const char *name, enum ir_op *op);
+int ir_op_arguments(enum ir_op op);
+const struct ir_part *ir_root(const struct ir_program *program);
+
+/* ---- sizes (size.c) ---- */
+
+struct ir_size *ir_size_constant(struct arena *arena, int64_t value);
+struct ir_size *ir_size_symbol(struct arena *arena, int symbol);
+/* Folds constants and the trivial (x + 0, x * 1). */
+const struct ir_size *ir_size_make(struct arena *arena, enum ir_size_op op, const struct ir_size *a,
+                                   const struct ir_size *b);
+/* False when it overflows or divides by zero. `values` has one entry per symbol of the part. */
+bool ir_size_eval(const struct ir_size *size, const int64_t *values, int64_t *result);
+void ir_size_print(struct text *out, const struct ir_size *size, const struct ir_part *part);
+
+/* ---- text form (text.c): prints and re-parses to the same program ---- */
+
+void ir_print(struct text *out, const struct ir_program *program);
+struct ir_program *ir_parse(struct arena *arena, const struct source *source, struct error *error);
+
+/* ---- binding (bind.c): a part at concrete sizes ---- */
+
+struct ir_binding {
+    const struct ir_part *part;
+    const int64_t *sizes;   /* one per symbol, lets computed */
+    const double *scalars;  /* one per scalar */
+};
+
+/*
+ * Checks that all sizes are known and fit (facts hold, dimensions are not negative, element counts do
+ * not overflow, slices cover, reads stay in bounds, the same inside every call) and computes the lets. `sizes`
+ * and `scalars` hold the given values; missing sizes were filled in by the caller with defaults.
+ * The binding lives in the arena. NULL with the error set when something does not hold.
+ */
+struct ir_binding *ir_bind(struct arena *arena, const struct ir_program *program,
+                           const int64_t *sizes, const double *scalars, struct error *error);
+/* The binding of a callee. Cannot fail after ir_bind succeeded on the root. */
+struct ir_binding *ir_bind_call(struct arena *arena, const struct ir_binding *caller,
+                                const struct ir_stage *call);
+/* Elements of a tensor, dims written to `dims` when not NULL. */
+int64_t ir_tensor_shape(const struct ir_binding *binding, int tensor, int64_t *dims);
+
+/* ---- folding (fold.c): nodes without reads and indices, such as arguments and monoids ---- */
+
+struct ir_value { /* of a node: `number` when its type is a float, else `integer` */
+    double number;
+    int64_t integer;
+};
+
+/* Evaluates all nodes from front to back into values[]; params may be NULL when there are none. */
+void ir_fold(const struct ir_nodes *nodes, const struct ir_binding *binding,
+             const struct ir_value *params, struct ir_value *values);
+
+/* ---- instances: equal parts recognised ---- */
+
+struct ir_instance { /* a part at given sizes (as expressions of the root's), and how often it is called */
+    const struct ir_part *part;
+    const char *sizes; /* "N=N, C=64" */
+    int64_t calls;
+};
+
+struct ir_instances VECTOR(struct ir_instance);
+void ir_list_instances(struct arena *arena, const struct ir_program *program,
+                       struct ir_instances *out);
+
+#endif
