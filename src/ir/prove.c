@@ -1,0 +1,613 @@
+/*
+ * Polynomials over atoms, and the search for a proof. See prove.h.
+ */
+#include "ir/prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum atom_kind { ATOM_SYMBOL, ATOM_INDEX, ATOM_OPAQUE, ATOM_DIVIDE, ATOM_LEAST, ATOM_GREATEST };
+
+struct atom {
+    enum atom_kind kind;
+    int number;
+    const struct poly *a, *b;
+    bool not_negative;
+    size_t learned; /* the number of facts that made it not negative; 0: it always was */
+};
+
+struct atoms VECTOR(struct atom);
+struct facts VECTOR(const struct poly *);
+
+struct prover {
+    struct arena *arena;
+    const struct ir_part *part;
+    const int64_t *values;
+    struct atoms atoms;
+    struct facts facts;
+    int effort; /* steps left in the current search */
+};
+
+enum { PROVER_EFFORT = 600, PROVER_DEPTH = 6 };
+
+struct prover *prover_new(struct arena *arena, const struct ir_part *part, const int64_t *values)
+{
+    struct prover *prover = arena_new(arena, struct prover);
+    prover->arena = arena;
+    prover->part = part;
+    prover->values = values;
+    for (int i = 0; !values && i < part->fact_count; i++) {
+        const struct ir_fact *fact = &part->facts[i];
+        prover_assume_relation(prover, fact->relation, prover_size(prover, fact->a),
+                               prover_size(prover, fact->b));
+    }
+    return prover;
+}
+
+struct prover_mark prover_mark(const struct prover *prover)
+{
+    return (struct prover_mark){prover->atoms.count, prover->facts.count};
+}
+
+void prover_return(struct prover *prover, struct prover_mark mark)
+{
+    prover->atoms.count = mark.atoms;
+    prover->facts.count = mark.facts;
+    for (size_t i = 0; i < mark.atoms; i++) {
+        struct atom *atom = &prover->atoms.at[i];
+        if (atom->learned > mark.facts) {
+            atom->not_negative = false;
+            atom->learned = 0;
+        }
+    }
+}
+
+/* ---- polynomials ---- */
+
+static int term_compare(const struct poly_term *a, const struct poly_term *b)
+{
+    if (a->degree != b->degree)
+        return a->degree > b->degree ? -1 : 1;
+    for (int i = 0; i < a->degree; i++)
+        if (a->atoms[i] != b->atoms[i])
+            return a->atoms[i] < b->atoms[i] ? -1 : 1;
+    return 0;
+}
+
+static struct poly *poly_alloc(struct prover *prover, int count)
+{
+    return arena_alloc(prover->arena,
+                       sizeof(struct poly) + (size_t)count * sizeof(struct poly_term));
+}
+
+const struct poly *poly_constant(struct prover *prover, int64_t value)
+{
+    struct poly *poly = poly_alloc(prover, 1);
+    poly->count = value != 0;
+    poly->terms[0].factor = value;
+    return poly;
+}
+
+static const struct poly *poly_atom(struct prover *prover, int atom)
+{
+    struct poly *poly = poly_alloc(prover, 1);
+    poly->count = 1;
+    poly->terms[0] = (struct poly_term){.factor = 1, .degree = 1, .atoms = {atom}};
+    return poly;
+}
+
+/* a + factor * b, by merging two sorted lists. */
+static const struct poly *poly_combine(struct prover *prover, const struct poly *a, int64_t factor,
+                                       const struct poly *b)
+{
+    if (!a || !b || a->count + b->count > POLY_TERMS)
+        return NULL;
+    struct poly *sum = poly_alloc(prover, a->count + b->count);
+    int i = 0, j = 0;
+    while (i < a->count || j < b->count) {
+        int order = i == a->count   ? 1
+                    : j == b->count ? -1
+                                    : term_compare(&a->terms[i], &b->terms[j]);
+        struct poly_term term = order <= 0 ? a->terms[i] : b->terms[j];
+        int64_t scaled = 0;
+        if (order >= 0 && __builtin_mul_overflow(b->terms[j].factor, factor, &scaled))
+            return NULL;
+        term.factor = order <= 0 ? a->terms[i].factor : 0;
+        if (__builtin_add_overflow(term.factor, scaled, &term.factor))
+            return NULL;
+        i += order <= 0;
+        j += order >= 0;
+        if (term.factor != 0)
+            sum->terms[sum->count++] = term;
+    }
+    return sum;
+}
+
+const struct poly *poly_add(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    return poly_combine(prover, a, 1, b);
+}
+
+const struct poly *poly_subtract(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    return poly_combine(prover, a, -1, b);
+}
+
+/* The product of two terms; false when the degree or the factor grows too large. */
+static bool term_multiply(const struct poly_term *a, const struct poly_term *b,
+                          struct poly_term *product)
+{
+    if (a->degree + b->degree > POLY_DEGREE ||
+        __builtin_mul_overflow(a->factor, b->factor, &product->factor))
+        return false;
+    product->degree = a->degree + b->degree;
+    int i = 0, j = 0;
+    for (int k = 0; k < product->degree; k++) {
+        bool left = j == b->degree || (i < a->degree && a->atoms[i] <= b->atoms[j]);
+        product->atoms[k] = left ? a->atoms[i++] : b->atoms[j++];
+    }
+    return true;
+}
+
+static const struct poly *poly_times_term(struct prover *prover, const struct poly *a,
+                                          const struct poly_term *term)
+{
+    struct poly *product = poly_alloc(prover, a->count);
+    product->count = a->count;
+    for (int i = 0; i < a->count; i++)
+        if (!term_multiply(&a->terms[i], term, &product->terms[i]))
+            return NULL;
+    /* Multiplying by one term may reorder terms of one degree. */
+    for (int i = 1; i < product->count; i++) {
+        struct poly_term moved = product->terms[i];
+        int j = i;
+        for (; j > 0 && term_compare(&product->terms[j - 1], &moved) > 0; j--)
+            product->terms[j] = product->terms[j - 1];
+        product->terms[j] = moved;
+    }
+    return product;
+}
+
+const struct poly *poly_multiply(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    if (!a || !b)
+        return NULL;
+    const struct poly *sum = poly_constant(prover, 0);
+    for (int i = 0; i < b->count && sum; i++)
+        sum = poly_add(prover, sum, poly_times_term(prover, a, &b->terms[i]));
+    return sum;
+}
+
+/* quotient = a / b as monomials; false when b does not divide a. Factors are left alone. */
+static bool term_divide(const struct poly_term *a, const struct poly_term *b,
+                        struct poly_term *quotient)
+{
+    if (b->degree > a->degree)
+        return false;
+    quotient->degree = 0;
+    int j = 0;
+    for (int i = 0; i < a->degree; i++) {
+        if (j < b->degree && a->atoms[i] == b->atoms[j])
+            j++;
+        else
+            quotient->atoms[quotient->degree++] = a->atoms[i];
+    }
+    return j == b->degree;
+}
+
+const struct poly *poly_quotient(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    if (!a || !b || b->count == 0)
+        return NULL;
+    const struct poly *rest = a, *quotient = poly_constant(prover, 0);
+    for (int step = 0; rest && quotient && rest->count > 0; step++) {
+        struct poly_term term = {0};
+        if (step > POLY_TERMS || !term_divide(&rest->terms[0], &b->terms[0], &term) ||
+            rest->terms[0].factor % b->terms[0].factor != 0)
+            return NULL;
+        term.factor = rest->terms[0].factor / b->terms[0].factor;
+        struct poly *one = poly_alloc(prover, 1);
+        one->count = 1;
+        one->terms[0] = term;
+        quotient = poly_add(prover, quotient, one);
+        rest = poly_subtract(prover, rest, poly_times_term(prover, b, &term));
+    }
+    return rest ? quotient : NULL;
+}
+
+bool poly_equal(const struct poly *a, const struct poly *b)
+{
+    if (!a || !b || a->count != b->count)
+        return false;
+    for (int i = 0; i < a->count; i++)
+        if (a->terms[i].factor != b->terms[i].factor ||
+            term_compare(&a->terms[i], &b->terms[i]) != 0)
+            return false;
+    return true;
+}
+
+bool poly_is_constant(const struct poly *a, int64_t *value)
+{
+    if (!a || a->count > 1 || (a->count == 1 && a->terms[0].degree > 0))
+        return false;
+    *value = a->count ? a->terms[0].factor : 0;
+    return true;
+}
+
+/* ---- atoms ---- */
+
+static int atom_find(struct prover *prover, enum atom_kind kind, int number, const struct poly *a,
+                     const struct poly *b)
+{
+    for (size_t i = prover->atoms.count; i-- > 0;) {
+        const struct atom *atom = &prover->atoms.at[i];
+        if (atom->kind == kind && atom->number == number &&
+            (kind < ATOM_DIVIDE || (poly_equal(atom->a, a) && poly_equal(atom->b, b))))
+            return (int)i;
+    }
+    return -1;
+}
+
+static int atom_make(struct prover *prover, enum atom_kind kind, int number, const struct poly *a,
+                     const struct poly *b)
+{
+    vector_push(prover->arena, &prover->atoms,
+                (struct atom){.kind = kind, .number = number, .a = a, .b = b});
+    return (int)prover->atoms.count - 1;
+}
+
+static const struct poly *prover_symbol(struct prover *prover, int number)
+{
+    const struct ir_symbol *symbol = &prover->part->symbols[number];
+    if (prover->values)
+        return poly_constant(prover, prover->values[number]);
+    if (symbol->kind == IR_SYMBOL_LET)
+        return prover_size(prover, symbol->definition);
+    int atom = atom_find(prover, ATOM_SYMBOL, number, NULL, NULL);
+    if (atom < 0) {
+        atom = atom_make(prover, ATOM_SYMBOL, number, NULL, NULL);
+        prover->atoms.at[atom].not_negative = symbol->kind == IR_SYMBOL_SIZE;
+    }
+    return poly_atom(prover, atom);
+}
+
+const struct poly *prover_size(struct prover *prover, const struct ir_size *size)
+{
+    if (size->op == IR_SIZE_CONSTANT)
+        return poly_constant(prover, size->value);
+    if (size->op == IR_SIZE_SYMBOL)
+        return prover_symbol(prover, size->symbol);
+    const struct poly *a = prover_size(prover, size->a), *b = prover_size(prover, size->b);
+    switch (size->op) {
+    case IR_SIZE_ADD: return poly_add(prover, a, b);
+    case IR_SIZE_SUB: return poly_subtract(prover, a, b);
+    case IR_SIZE_MUL: return poly_multiply(prover, a, b);
+    case IR_SIZE_DIV: return prover_divide(prover, a, b);
+    case IR_SIZE_MOD:
+        return poly_subtract(prover, a, poly_multiply(prover, prover_divide(prover, a, b), b));
+    case IR_SIZE_MIN: return prover_least(prover, a, b);
+    case IR_SIZE_MAX: return prover_greatest(prover, a, b);
+    default: return NULL;
+    }
+}
+
+const struct poly *prover_index(struct prover *prover, int index)
+{
+    int atom = atom_find(prover, ATOM_INDEX, index, NULL, NULL);
+    return poly_atom(prover, atom >= 0 ? atom : atom_make(prover, ATOM_INDEX, index, NULL, NULL));
+}
+
+const struct poly *prover_opaque(struct prover *prover, int number)
+{
+    int atom = atom_find(prover, ATOM_OPAQUE, number, NULL, NULL);
+    return poly_atom(prover, atom >= 0 ? atom : atom_make(prover, ATOM_OPAQUE, number, NULL, NULL));
+}
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+const struct poly *prover_divide(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    int64_t x, y;
+    if (!a || !b)
+        return NULL;
+    if (poly_is_constant(b, &y)) {
+        if (y == 0)
+            return NULL;
+        if (poly_is_constant(a, &x) && y != -1)
+            return poly_constant(prover, floor_divide(x, y));
+    }
+    const struct poly *one = poly_constant(prover, 1);
+    const struct poly *exact = poly_quotient(prover, a, b);
+    bool positive = prover_shows(prover, poly_subtract(prover, b, one));
+    if (exact && positive)
+        return exact;
+    int atom = atom_find(prover, ATOM_DIVIDE, 0, a, b);
+    if (atom >= 0)
+        return poly_atom(prover, atom);
+    atom = atom_make(prover, ATOM_DIVIDE, 0, a, b);
+    const struct poly *quotient = poly_atom(prover, atom);
+    if (positive) { /* 0 <= a - b*q <= b - 1 */
+        const struct poly *rest = poly_subtract(prover, a, poly_multiply(prover, b, quotient));
+        bool not_negative = prover_shows(prover, a);
+        prover->atoms.at[atom].not_negative = not_negative;
+        prover_assume(prover, rest);
+        prover_assume(prover, poly_subtract(prover, poly_subtract(prover, b, one), rest));
+    }
+    return quotient;
+}
+
+static const struct poly *prover_choice(struct prover *prover, enum atom_kind kind, int sign,
+                                        const struct poly *a, const struct poly *b)
+{
+    const struct poly *difference = poly_subtract(prover, b, a);
+    const struct poly *opposite = poly_subtract(prover, a, b);
+    if (!difference)
+        return NULL;
+    if (prover_shows(prover, sign > 0 ? opposite : difference))
+        return a;
+    if (prover_shows(prover, sign > 0 ? difference : opposite))
+        return b;
+    int atom = atom_find(prover, kind, 0, a, b);
+    if (atom >= 0)
+        return poly_atom(prover, atom);
+    bool a_positive = prover_shows(prover, a), b_positive = prover_shows(prover, b);
+    atom = atom_make(prover, kind, 0, a, b);
+    prover->atoms.at[atom].not_negative =
+        sign > 0 ? a_positive || b_positive : a_positive && b_positive;
+    const struct poly *choice = poly_atom(prover, atom);
+    prover_assume(prover,
+                  sign > 0 ? poly_subtract(prover, choice, a) : poly_subtract(prover, a, choice));
+    prover_assume(prover,
+                  sign > 0 ? poly_subtract(prover, choice, b) : poly_subtract(prover, b, choice));
+    return choice;
+}
+
+const struct poly *prover_least(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    return prover_choice(prover, ATOM_LEAST, -1, a, b);
+}
+
+const struct poly *prover_greatest(struct prover *prover, const struct poly *a,
+                                   const struct poly *b)
+{
+    return prover_choice(prover, ATOM_GREATEST, 1, a, b);
+}
+
+/* ---- taking apart ---- */
+
+static bool poly_split_atom(struct prover *prover, const struct poly *a, int atom,
+                            const struct poly **factor, const struct poly **rest)
+{
+    if (!a)
+        return false;
+    struct poly *with = poly_alloc(prover, a->count), *without = poly_alloc(prover, a->count);
+    struct poly_term one = {.degree = 1, .atoms = {atom}};
+    for (int i = 0; i < a->count; i++) {
+        struct poly_term quotient = {.factor = a->terms[i].factor};
+        if (!term_divide(&a->terms[i], &one, &quotient)) {
+            without->terms[without->count++] = a->terms[i];
+            continue;
+        }
+        for (int k = 0; k < quotient.degree; k++)
+            if (quotient.atoms[k] == atom)
+                return false;
+        with->terms[with->count++] = quotient;
+    }
+    *factor = with;
+    *rest = without;
+    return true;
+}
+
+static bool poly_split_kind(struct prover *prover, const struct poly *a, enum atom_kind kind,
+                            int number, const struct poly **factor, const struct poly **rest)
+{
+    int atom = atom_find(prover, kind, number, NULL, NULL);
+    if (atom >= 0)
+        return poly_split_atom(prover, a, atom, factor, rest);
+    *factor = poly_constant(prover, 0);
+    *rest = a;
+    return a != NULL;
+}
+
+bool poly_split(struct prover *prover, const struct poly *a, int index, const struct poly **factor,
+                const struct poly **rest)
+{
+    return poly_split_kind(prover, a, ATOM_INDEX, index, factor, rest);
+}
+
+bool poly_split_symbol(struct prover *prover, const struct poly *a, int symbol,
+                       const struct poly **factor, const struct poly **rest)
+{
+    return poly_split_kind(prover, a, ATOM_SYMBOL, symbol, factor, rest);
+}
+
+static const struct ir_size *atom_to_size(struct prover *prover, const struct atom *atom)
+{
+    if (atom->kind == ATOM_SYMBOL)
+        return ir_size_symbol(prover->arena, atom->number);
+    if (atom->kind < ATOM_DIVIDE)
+        return NULL;
+    const struct ir_size *a = poly_to_size(prover, atom->a), *b = poly_to_size(prover, atom->b);
+    enum ir_size_op op = atom->kind == ATOM_DIVIDE  ? IR_SIZE_DIV
+                         : atom->kind == ATOM_LEAST ? IR_SIZE_MIN
+                                                    : IR_SIZE_MAX;
+    return a && b ? ir_size_make(prover->arena, op, a, b) : NULL;
+}
+
+/* |factor| * atoms of one term. */
+static const struct ir_size *term_to_size(struct prover *prover, const struct poly_term *term)
+{
+    int64_t factor = term->factor < 0 ? -term->factor : term->factor;
+    const struct ir_size *product = NULL;
+    if (factor != 1 || term->degree == 0)
+        product = ir_size_constant(prover->arena, factor);
+    for (int i = 0; i < term->degree; i++) {
+        const struct ir_size *atom = atom_to_size(prover, &prover->atoms.at[term->atoms[i]]);
+        if (!atom)
+            return NULL;
+        product = product ? ir_size_make(prover->arena, IR_SIZE_MUL, product, atom) : atom;
+    }
+    return product;
+}
+
+const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a)
+{
+    if (!a)
+        return NULL;
+    const struct ir_size *sum = NULL;
+    for (int pass = 0; pass < 2; pass++) { /* positive terms first: N - 1, not -1 + N */
+        for (int i = 0; i < a->count; i++) {
+            if ((a->terms[i].factor < 0) != (pass == 1))
+                continue;
+            const struct ir_size *term = term_to_size(prover, &a->terms[i]);
+            if (!term)
+                return NULL;
+            if (!sum && pass == 1)
+                sum = ir_size_constant(prover->arena, 0);
+            sum = sum ? ir_size_make(prover->arena, pass ? IR_SIZE_SUB : IR_SIZE_ADD, sum, term)
+                      : term;
+        }
+    }
+    return sum ? sum : ir_size_constant(prover->arena, 0);
+}
+
+/* ---- facts and questions ---- */
+
+void prover_assume(struct prover *prover, const struct poly *fact)
+{
+    if (!fact || fact->count == 0 || (fact->count == 1 && fact->terms[0].degree == 0))
+        return;
+    /* x - c >= 0 with c >= 0 makes the atom x itself known as not negative. */
+    const struct poly_term *first = &fact->terms[0];
+    bool rest_negative = fact->count == 1 || (fact->count == 2 && fact->terms[1].degree == 0 &&
+                                              fact->terms[1].factor <= 0);
+    vector_push(prover->arena, &prover->facts, fact);
+    struct atom *atom = first->degree == 1 ? &prover->atoms.at[first->atoms[0]] : NULL;
+    if (atom && first->factor > 0 && rest_negative && !atom->not_negative) {
+        atom->not_negative = true;
+        atom->learned = prover->facts.count;
+    }
+}
+
+void prover_assume_relation(struct prover *prover, enum ir_relation relation, const struct poly *a,
+                            const struct poly *b)
+{
+    const struct poly *up = poly_subtract(prover, b, a), *down = poly_subtract(prover, a, b);
+    switch (relation) {
+    case IR_RELATION_LE: prover_assume(prover, up); break;
+    case IR_RELATION_LT:
+        prover_assume(prover, poly_subtract(prover, up, poly_constant(prover, 1)));
+        break;
+    case IR_RELATION_EQ:
+        prover_assume(prover, up);
+        prover_assume(prover, down);
+        break;
+    case IR_RELATION_NE: /* known not negative and not zero: at least one */
+        if (prover_shows(prover, down))
+            prover_assume(prover, poly_subtract(prover, down, poly_constant(prover, 1)));
+        else if (prover_shows(prover, up))
+            prover_assume(prover, poly_subtract(prover, up, poly_constant(prover, 1)));
+        break;
+    }
+}
+
+static bool monomial_not_negative(const struct prover *prover, const struct poly_term *term)
+{
+    for (int i = 0; i < term->degree; i++) {
+        if (prover->atoms.at[term->atoms[i]].not_negative)
+            continue;
+        if (i + 1 < term->degree && term->atoms[i + 1] == term->atoms[i]) {
+            i++; /* a square */
+            continue;
+        }
+        return false;
+    }
+    return true;
+}
+
+/* The first term that stands in the way of "obviously not negative", or -1. */
+static int poly_obstacle(const struct prover *prover, const struct poly *goal)
+{
+    int found = -1;
+    for (int i = 0; i < goal->count; i++) {
+        const struct poly_term *term = &goal->terms[i];
+        bool harmless = term->factor > 0 && monomial_not_negative(prover, term);
+        if (!harmless && (found < 0 || term->degree > 0))
+            return i;
+        if (!harmless)
+            found = i;
+    }
+    return found;
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/*
+ * goal >= 0 follows from goal - m*f >= 0 when f >= 0 is a fact and m a monomial that is not
+ * negative. Choose f and m so that the obstacle goes away, and go on with what is left.
+ */
+static bool prover_search(struct prover *prover, const struct poly *goal, int depth)
+{
+    if (!goal || prover->effort-- <= 0)
+        return false;
+    int obstacle = poly_obstacle(prover, goal);
+    if (obstacle < 0)
+        return true;
+    if (depth == 0)
+        return false;
+    const struct poly_term *bad = &goal->terms[obstacle];
+    for (size_t f = prover->facts.count; f-- > 0;) {
+        const struct poly *fact = prover->facts.at[f];
+        for (int i = 0; i < fact->count; i++) {
+            const struct poly_term *term = &fact->terms[i];
+            struct poly_term factor = {0};
+            if ((term->factor < 0) != (bad->factor < 0) || !term_divide(bad, term, &factor) ||
+                !monomial_not_negative(prover, &factor))
+                continue;
+            int64_t common = greatest_common_divisor(bad->factor, term->factor);
+            struct poly_term scale = {.factor = llabs(term->factor / common)};
+            factor.factor = llabs(bad->factor / common);
+            const struct poly *left = poly_times_term(prover, goal, &scale);
+            const struct poly *used = poly_times_term(prover, fact, &factor);
+            if (prover_search(prover, poly_subtract(prover, left, used), depth - 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool prover_shows(struct prover *prover, const struct poly *goal)
+{
+    int64_t value;
+    if (poly_is_constant(goal, &value))
+        return value >= 0;
+    int saved = prover->effort;
+    prover->effort = PROVER_EFFORT;
+    bool shown = prover_search(prover, goal, PROVER_DEPTH);
+    prover->effort = saved;
+    return shown;
+}
+
+bool prover_shows_equal(struct prover *prover, const struct poly *a, const struct poly *b)
+{
+    if (!a || !b)
+        return false;
+    if (poly_equal(a, b))
+        return true;
+    const struct poly *difference = poly_subtract(prover, a, b);
+    int64_t value;
+    if (!difference || poly_is_constant(difference, &value))
+        return false;
+    return prover_shows(prover, difference) && prover_shows(prover, poly_subtract(prover, b, a));
+}
