@@ -1,0 +1,65 @@
+/*
+ * The reference: what an op means, in double precision, in two forms that share no evaluation code
+ * and agree bit for bit. The interpreter is slow and obviously right; the compiled form is C that
+ * smelt writes, compiles once per program and keeps.
+ *
+ * Rules both follow (docs/language.md, "What it computes"): floats are double, integers int64;
+ * a value is rounded only when it is stored to a tensor with a declared type, or cast; a reduction
+ * runs over its indices in lexicographic order from the unit; libm as it is on this machine; no
+ * contraction. NaNs are all alike.
+ */
+#ifndef SMELT_ORACLE_ORACLE_H
+#define SMELT_ORACLE_ORACLE_H
+
+#include "ir/ir.h"
+#include "record/array.h"
+#include "record/task.h"
+
+/* Draws one array per input of the case, all within the task's facts. Same seed, same values. */
+bool oracle_draw(struct arena *arena, const struct task_case *task_case,
+                 const struct ir_binding *binding, uint64_t seed, struct array *inputs,
+                 struct error *error);
+/* Whether the arrays fit the binding: shapes, types, and the facts promised about values. */
+bool oracle_admit(const struct ir_binding *binding, const struct array *inputs,
+                  struct error *error);
+
+/* Bytes of memory that evaluating everything takes, inputs and outputs included; -1: over 2^63. */
+int64_t oracle_memory(const struct ir_binding *binding);
+/* Bytes this process may still take: physical memory, cgroup and rlimit considered. */
+int64_t oracle_memory_available(void);
+
+struct oracle_options {
+    /* Float outputs of the root keep their values as computed, not rounded to their type; whoever
+       reads them inside the root still sees them rounded, integers wrap as ever, and what a called
+       part writes was rounded by that part. */
+    bool exact_outputs;
+    int64_t memory; /* most bytes to take; 0: oracle_memory_available() */
+};
+
+/* Fills in outputs[] (one per output of the root, allocated in the arena). */
+bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
+                      const struct array *inputs, struct array *outputs,
+                      const struct oracle_options *options, struct error *error);
+
+/* Single output points, without evaluating whole tensors where that can be helped. */
+struct oracle_points;
+/* `options->memory` bounds what is kept between and during points. Inputs stay the caller's. */
+struct oracle_points *oracle_points_open(struct arena *arena, const struct ir_binding *binding,
+                                         const struct array *inputs,
+                                         const struct oracle_options *options, struct error *error);
+/* The value of output number `output` at index `at`; number for floats, integer for the rest. */
+bool oracle_point(struct oracle_points *points, int output, const int64_t *at,
+                  struct ir_value *value, struct error *error);
+
+/* The compiled form: source text, then the loaded function. */
+void oracle_emit(struct text *out, const struct ir_program *program);
+struct oracle_code;
+/* Compiles or finds in the cache (XDG_CACHE_HOME/smelt/oracle, SMELT_CACHE). Lives until closed. */
+struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,
+                                   struct error *error);
+bool oracle_run(struct arena *arena, const struct oracle_code *code,
+                const struct ir_binding *binding, const struct array *inputs, struct array *outputs,
+                const struct oracle_options *options, struct error *error);
+void oracle_close(struct oracle_code *code);
+
+#endif
