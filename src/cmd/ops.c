@@ -1,0 +1,178 @@
+/*
+ * smelt ops: what the library has.
+ */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "lang/lang.h"
+
+static const struct option options[] = {
+    {.name = "names", .help = "print only the names, one per line"},
+    OPTION_JSON,
+    {0},
+};
+
+static const struct example examples[] = {
+    {"smelt ops", "all ops of the library"},
+    {"smelt ops norm", "those with 'norm' in their name"},
+    {"smelt ops 'conv*'", "those whose name begins with 'conv'"},
+    {0},
+};
+
+struct found VECTOR(const struct ast_op *);
+
+static bool matches(const char *pattern, const char *name)
+{
+    if (!pattern)
+        return true;
+    if (strpbrk(pattern, "*?["))
+        return fnmatch(pattern, name, 0) == 0;
+    return strcasestr(name, pattern) != NULL;
+}
+
+/* The description up to its first full stop, on one line. */
+static void first_sentence(struct text *out, const char *description)
+{
+    for (const char *c = description ? description : ""; *c; c++) {
+        if (c[0] == '\n' && c[1] == '\n')
+            return;
+        text_char(out, *c == '\n' ? ' ' : *c);
+        if (c[0] == '.' && (c[1] == ' ' || c[1] == '\n'))
+            return;
+    }
+}
+
+static const char *sentence_of(struct arena *arena, const struct ast_op *op)
+{
+    struct text text = text_new(arena);
+    first_sentence(&text, op->description);
+    return text.at;
+}
+
+static const char *signature_of(struct arena *arena, const struct ast_op *op)
+{
+    struct text text = text_new(arena);
+    ast_print_signature(&text, op);
+    return text.at;
+}
+
+static const char *types_of(struct arena *arena, const struct ast_op *op)
+{
+    struct text text = text_new(arena);
+    lang_print_types(&text, op);
+    return text.at;
+}
+
+static const char *file_of(const struct ast_op *op)
+{
+    const char *name = op->place.source ? op->place.source->name : "";
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static void print_op(struct invocation *invocation, const struct ast_op *op)
+{
+    struct arena *arena = invocation->arena;
+    const char *signature = signature_of(arena, op), *sentence = sentence_of(arena, op);
+    const char *types = types_of(arena, op);
+    size_t name = strlen(op->name.name);
+    bool named = strncmp(signature, op->name.name, name) == 0;
+    if (named)
+        output_printf("%s%s%s%s\n", output_bold(invocation), op->name.name,
+                      output_plain(invocation), signature + name);
+    else
+        output_printf("%s\n", signature);
+    if (sentence[0])
+        output_printf("    %s\n", sentence);
+    if (types[0])
+        output_printf("    %s\n", types);
+}
+
+static enum exit_code answer_json(struct invocation *invocation, const struct found *found)
+{
+    struct arena *arena = invocation->arena;
+    struct text text = text_new(arena);
+    struct json json = output_json_begin(invocation, &text);
+    json_array(&json, "ops");
+    for (size_t i = 0; i < found->count; i++) {
+        const struct ast_op *op = found->at[i];
+        struct text line = text_new(arena);
+        lang_suggest_case(&line, op);
+        json_object(&json, NULL);
+        json_string(&json, "name", op->name.name);
+        json_string(&json, "signature", signature_of(arena, op));
+        json_string(&json, "description", op->description);
+        json_string(&json, "types", types_of(arena, op));
+        json_string(&json, "file", file_of(op));
+        json_string(&json, "case", line.at);
+        json_end(&json);
+    }
+    json_end(&json);
+    return output_json_end(invocation, &json);
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct ast_op *const *x = a, *const *y = b;
+    return strcmp((*x)->name.name, (*y)->name.name);
+}
+
+static enum exit_code nothing_found(struct invocation *invocation, struct lang *lang,
+                                    const char *pattern)
+{
+    if (invocation->json || option_given(invocation, "names"))
+        return EXIT_NO;
+    const char *nearest = pattern ? lang_suggest_op(lang, NULL, pattern) : NULL;
+    if (nearest)
+        output_note(invocation, "no op of the library fits '%s'; did you mean '%s'?", pattern,
+                    nearest);
+    else
+        output_note(invocation, "no op of the library fits '%s'", pattern ? pattern : "*");
+    return EXIT_NO;
+}
+
+static enum exit_code run(struct invocation *invocation)
+{
+    const char *pattern = invocation->operands.count ? invocation->operands.at[0] : NULL;
+    struct lang *lang = lang_new(invocation->arena, NULL);
+    struct lang_file *library = lang_library(lang, &invocation->errors);
+    struct found found = {0};
+    if (!library)
+        return EXIT_ENVIRONMENT;
+    for (size_t i = 0; i < lang_op_count(library); i++)
+        if (matches(pattern, lang_op(library, i)->name.name))
+            vector_push(invocation->arena, &found, lang_op(library, i));
+    if (found.count)
+        qsort(found.at, found.count, sizeof *found.at, compare_ops);
+    enum exit_code code = EXIT_YES;
+    if (invocation->json)
+        code = answer_json(invocation, &found);
+    if (!found.count)
+        return exit_worse(code, nothing_found(invocation, lang, pattern));
+    for (size_t i = 0; !invocation->json && i < found.count; i++) {
+        if (option_given(invocation, "names"))
+            output_printf("%s\n", found.at[i]->name.name);
+        else
+            print_op(invocation, found.at[i]);
+    }
+    return code;
+}
+
+const struct command command_ops = {
+    .name = "ops",
+    .summary = "list the ops of the library",
+    .operands = "[PATTERN]",
+    .operand_kind = OPERAND_OP,
+    .most = 1,
+    .description =
+        "Lists the ops of the library: signature, what each does, and the types it takes. PATTERN "
+        "is a part of a name, or a glob with * ? or [ ] for the whole name. When nothing fits, the "
+        "exit code is 1.\n\n"
+        "An op of the library can be given by name wherever a command takes a task, with its sizes "
+        "beside it, as in 'smelt ref softmax B=[8] D=16'.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
