@@ -169,8 +169,9 @@ enum ir_monoid_kind {
 };
 
 /*
- * ARGMAX with an operand whose index is -1 yields the other operand (the unit). TOPK pads with units
- * when the domain has fewer elements than ranks.
+ * ARGMAX compares -0 and +0 as equal, and all NaNs as equal. With an operand whose index is -1 (the
+ * unit) it yields the other operand. TOPK pads with units when the domain has fewer elements than
+ * ranks.
  */
 struct ir_monoid {
     enum ir_monoid_kind kind;
