@@ -118,7 +118,7 @@ static enum exit_code run(struct invocation *invocation)
     else if (topic)
         page_command(&text, topic, invocation->colour);
     else
-        page_overview(&text, invocation->colour);
+        page_overview(&text, true, invocation->colour);
     output_text(&text);
     return EXIT_YES;
 }

@@ -103,7 +103,7 @@ static void dispatch(struct call *call)
         if (invocation->command)
             page_command(&text, invocation->command, invocation->colour);
         else
-            page_overview(&text, invocation->colour);
+            page_overview(&text, option_given(invocation, "help"), invocation->colour);
         output_text(&text);
         return;
     }

@@ -8,9 +8,9 @@
 enum { PAGE_WIDTH = 80, PAGE_INDENT = 2, PAGE_COLUMN = 12 };
 
 const char page_about[] =
-    "smelt turns an operator into the fastest kernel it can prove right. You state what to compute "
-    "in a few lines of the op language; smelt checks it, evaluates it in higher precision as the "
-    "reference, and compares everything else with that.";
+    "smelt is for operators of tensor programs. You state what to compute in a few lines of the op "
+    "language, without saying how; smelt checks it, and evaluates it in higher precision. That "
+    "reference is what every kernel is measured against.";
 
 const struct page_fact page_first_steps[] = {
     {"smelt ops", "see what the library has"},
@@ -135,7 +135,7 @@ static void page_facts(struct text *out, const struct page_fact *facts, int widt
     }
 }
 
-void page_overview(struct text *out, bool colour)
+void page_overview(struct text *out, bool full, bool colour)
 {
     page_wrap(out, page_about, 0);
     heading(out, colour, "Try first");
@@ -148,8 +148,12 @@ void page_overview(struct text *out, bool colour)
         style(out, colour, "\033[0m");
         text_printf(out, "%s\n", commands[i]->summary);
     }
-    heading(out, colour, "Options of every command");
-    page_options(out, global_options);
+    if (full) {
+        heading(out, colour, "Options of every command");
+        page_options(out, global_options);
+        heading(out, colour, "Exit codes");
+        page_facts(out, page_exit_codes, 4);
+    }
     text_add(out, "\n'smelt help COMMAND' explains a command and shows examples.\n");
 }
 

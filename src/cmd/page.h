@@ -17,8 +17,8 @@ extern const struct page_fact page_first_steps[];
 extern const struct page_fact page_exit_codes[];
 extern const struct page_fact page_environment[];
 
-/* What `smelt` alone says. */
-void page_overview(struct text *out, bool colour);
+/* What `smelt` alone says, and with everything every command shares, what `smelt help` says. */
+void page_overview(struct text *out, bool full, bool colour);
 /* What `smelt help COMMAND` says. */
 void page_command(struct text *out, const struct command *command, bool colour);
 void page_man(struct text *out);

@@ -6,22 +6,21 @@
 
 static const char script_head[] =
     "# bash completion for smelt. Made by `smelt help --completion bash`.\n"
-    "_smelt_ops() { COMPREPLY+=($(compgen -W \"$(smelt ops --names 2>/dev/null)\" -- \"$1\")); }\n"
-    "_smelt_files() {\n"
-    "    local name\n"
-    "    compopt -o filenames 2>/dev/null\n"
-    "    while IFS= read -r name; do\n"
-    "        COMPREPLY+=(\"$name\")\n"
-    "    done < <(compgen -d -- \"$1\"; compgen -f -X \"!*.$2\" -- \"$1\")\n"
+    "_smelt_words() { mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W \"$2\" -- \"$1\"); "
     "}\n"
+    "_smelt_ops() { _smelt_words \"$1\" \"$(smelt ops --names 2>/dev/null)\"; }\n"
     "_smelt_any() {\n"
-    "    local name\n"
     "    compopt -o filenames 2>/dev/null\n"
-    "    while IFS= read -r name; do COMPREPLY+=(\"$name\"); done < <(compgen -f -- \"$1\")\n"
+    "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$1\")\n"
+    "}\n"
+    "_smelt_files() {\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY \\\n"
+    "        < <(compgen -d -- \"$1\"; compgen -f -X \"!*.$2\" -- \"$1\")\n"
     "}\n"
     "_smelt() {\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-    "    local command= i words=\n"
+    "    local command='' i words=''\n"
     "    COMPREPLY=()\n"
     "    # bash splits --color=al into three words.\n"
     "    if [[ $current == = ]]; then\n"
@@ -34,17 +33,17 @@ static const char script_head[] =
 
 static const char script_middle[] = "    esac\n"
                                     "    if [[ $current == -* ]]; then\n"
-                                    "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                                    "        _smelt_words \"$current\" \"$words\"\n"
                                     "        return\n"
                                     "    fi\n"
                                     "    case $command in\n";
 
 static void bash_choices(struct text *out, const struct option *option)
 {
-    text_add(out, "COMPREPLY=($(compgen -W \"");
+    text_add(out, "_smelt_words \"$current\" \"");
     for (const char *const *choice = option->choices; *choice; choice++)
         text_printf(out, "%s%s", choice == option->choices ? "" : " ", *choice);
-    text_add(out, "\" -- \"$current\")); return ;;\n");
+    text_add(out, "\"; return ;;\n");
 }
 
 /* What follows an option that takes a value: a choice, or a file. */
@@ -77,7 +76,7 @@ static void bash_operands(struct text *out, const struct command *command)
         [OPERAND_FILE] = "_smelt_files \"$current\" op",
         [OPERAND_FILE_OR_OP] = "_smelt_ops \"$current\"; _smelt_files \"$current\" op",
         [OPERAND_OP] = "_smelt_ops \"$current\"",
-        [OPERAND_COMMAND] = "COMPREPLY=($(compgen -W \"$names\" -- \"$current\"))",
+        [OPERAND_COMMAND] = "_smelt_words \"$current\" \"$names\"",
     };
     text_printf(out, "    %s) %s ;;\n", command->name, actions[command->operand_kind]);
 }
@@ -107,7 +106,7 @@ void page_bash(struct text *out)
     bash_words(out, global_options);
     text_add(out, "\" ;;\n");
     text_add(out, script_middle);
-    text_add(out, "    '') COMPREPLY=($(compgen -W \"$names\" -- \"$current\")) ;;\n");
+    text_add(out, "    '') _smelt_words \"$current\" \"$names\" ;;\n");
     for (size_t i = 0; commands[i]; i++)
         bash_operands(out, commands[i]);
     text_add(out, "    esac\n}\ncomplete -F _smelt smelt\n");

@@ -3,21 +3,6 @@
  */
 #include "cmd/page.h"
 
-#include <string.h>
-
-/* A verbatim paragraph is indented by four, which is how markdown knows it. */
-static void markdown_paragraphs(struct text *out, const char *words)
-{
-    while (*words) {
-        size_t length = strcspn(words, "\n");
-        if (*words == ' ')
-            text_add(out, "  ");
-        text_add_bytes(out, words, length);
-        text_char(out, '\n');
-        words += length + (words[length] == '\n');
-    }
-}
-
 static void markdown_options(struct text *out, const struct option *options)
 {
     if (!options->name)
@@ -49,7 +34,7 @@ static void markdown_command(struct text *out, const struct command *command)
     text_add(out, "```\n");
     page_wrap(out, synopsis.at, 0);
     text_add(out, "```\n\n");
-    markdown_paragraphs(out, command->description);
+    page_wrap(out, command->description, 0);
     markdown_options(out, command->options);
     if (!command->examples->command)
         return;
