@@ -339,6 +339,10 @@ struct ir_instance { /* a part at given sizes (as expressions of the root's), an
 };
 
 struct ir_instances VECTOR(struct ir_instance);
+/*
+ * Callers before callees; the root, which nobody calls, is not among them. A call in a loop counts
+ * once. Counts stop at INT64_MAX; of a part called at over a thousand sizes the rest is one instance.
+ */
 void ir_list_instances(struct arena *arena, const struct ir_program *program,
                        struct ir_instances *out);
 
