@@ -78,7 +78,7 @@ bool slab_read(struct run *run, struct slab *slab, int64_t element, struct ir_va
     return true;
 }
 
-static struct ir_value slab_rounded(const struct slab *slab, struct ir_value value)
+struct ir_value slab_rounded(const struct slab *slab, struct ir_value value)
 {
     if (!slab->rounds)
         return value;
@@ -477,7 +477,13 @@ bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
         return false;
     bool finished = memory_try(interpretation_run, &i);
     pool_release(&i.run.pool, NULL);
-    if (!finished)
-        return oracle_memory_refuse(i.run.error, oracle_memory(binding), 0, NULL);
+    if (!finished) {
+        char needed[BYTES_TEXT];
+        bytes_print(needed, oracle_memory(binding));
+        error_set(i.run.error, ERROR_OUT_OF_MEMORY, "memory ran out in evaluating, which takes %s",
+                  needed);
+        error_hint(i.run.error, "take a case with smaller sizes, or evaluate single points");
+        return false;
+    }
     return i.done;
 }

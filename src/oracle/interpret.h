@@ -81,9 +81,10 @@ struct frame {
     struct run *run;
     struct pool *pool; /* lives as long as the frame */
     struct ir_binding binding;
-    struct slab **slabs; /* one per tensor; an input's is the caller's */
-    int64_t *index;      /* the current value of every index of the part */
-    struct plan *plans;  /* one per stage */
+    struct slab **slabs;     /* one per tensor; an input's is the caller's */
+    int64_t *index;          /* the current value of every index of the part */
+    struct plan *plans;      /* one per stage */
+    struct frame **children; /* points only: the frame of each stage that calls, once entered */
 };
 
 /* The callee's sizes and scalars. False when a size cannot be computed. */
@@ -102,6 +103,7 @@ bool stage_run(struct frame *frame, struct plan *plan);
 
 bool slab_read(struct run *run, struct slab *slab, int64_t element, struct ir_value *value);
 void slab_store(struct run *run, struct slab *slab, int64_t element, struct ir_value value);
+struct ir_value slab_rounded(const struct slab *slab, struct ir_value value);
 bool slab_copy(struct run *run, struct slab *from, struct slab *to);
 /* Whether a slab of the callee may stand for one of the caller: same shape, both float or not. */
 bool slab_fits(const struct slab *a, const struct slab *b);
@@ -136,7 +138,9 @@ struct walk {
     bool *is_float;  /* per component of the monoid */
     struct ir_value *values, *accumulator, *scratch; /* accumulator: left, then right operand */
     struct ranking *ranking;                         /* TOPK and BOTTOMK */
+    /* Points only: set while the stage is evaluated at a point, with the indices as they were. */
     bool active;
+    int64_t *saved;
 };
 
 struct walk *walk_open(struct frame *frame, const struct ir_stage *stage);
@@ -168,7 +172,28 @@ bool ranks_before(const struct ir_value a[2], const struct ir_value b[2], bool i
 /* False with the error set when evaluating takes more than the options or the machine allow. */
 bool oracle_memory_admit(const struct ir_binding *binding, const struct oracle_options *options,
                          struct error *error);
-/* OUT_OF_MEMORY, with both numbers as a person says them. Returns false. */
-bool oracle_memory_refuse(struct error *error, int64_t needed, int64_t allowed, const char *hint);
+/* As a person says it: "3.2 GiB". */
+enum { BYTES_TEXT = 40 };
+void bytes_print(char *out, int64_t bytes);
+
+/* ---- inverses (interpret_inverse.c) ---- */
+
+/* A left side with more indices than this has no inverse. */
+enum { INVERSE_MAX_LEFT = 64 };
+
+struct inverse {
+    bool possible;
+    int rank, left;
+    const struct walk *walk;
+    int64_t *constant;    /* per dimension */
+    int64_t *coefficient; /* of position p in dimension d: [d * left + p] */
+    int *order;           /* dimensions, in the order in which they can be solved */
+    int64_t *index;       /* room for the answer, one per left position */
+};
+
+/* How to find the point that writes an element; not possible for every left side. */
+struct inverse *inverse_make(struct walk *walk, const struct ir_write *write, int rank);
+/* Sets index[p] for every left position p. False when the stage does not write that element. */
+bool inverse_apply(const struct inverse *inverse, const int64_t *at, int64_t *index);
 
 #endif

@@ -245,6 +245,7 @@ struct walk *walk_open(struct frame *frame, const struct ir_stage *stage)
     walk->left = stage->kind == IR_REDUCE ? stage->left_count : stage->index_count;
     walk->order = pool_take(pool, walk->count, sizeof *walk->order);
     walk->extent = pool_take(pool, walk->count, sizeof *walk->extent);
+    walk->saved = pool_take(pool, walk->count, sizeof *walk->saved);
     walk->early = pool_take(pool, nodes, sizeof *walk->early);
     walk->listed = pool_take(pool, nodes, sizeof *walk->listed);
     walk->starts = pool_take(pool, walk->count + 3, sizeof *walk->starts);

@@ -319,26 +319,19 @@ int64_t oracle_memory_available(void)
 
 /* ---- yes or no ---- */
 
-static void bytes_print(char *out, size_t size, int64_t bytes)
+void bytes_print(char *out, int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 0) {
+        snprintf(out, BYTES_TEXT, "more than 8 EiB");
+        return;
+    }
     double amount = (double)bytes;
     int unit = 0;
     for (; amount >= 1024 && unit < 6; unit++)
         amount /= 1024;
-    snprintf(out, size, unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, units[unit]);
-}
-
-bool oracle_memory_refuse(struct error *error, int64_t needed, int64_t allowed, const char *hint)
-{
-    char most[40], least[40] = "more than 8 EiB";
-    bytes_print(most, sizeof most, allowed);
-    if (needed >= 0)
-        bytes_print(least, sizeof least, needed);
-    error_set(error, ERROR_OUT_OF_MEMORY, "evaluating this takes %s of memory, and %s may be used",
-              least, most);
-    error_hint(error, "%s", hint);
-    return false;
+    snprintf(out, BYTES_TEXT, unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount,
+             units[unit]);
 }
 
 bool oracle_memory_admit(const struct ir_binding *binding, const struct oracle_options *options,
@@ -348,6 +341,11 @@ bool oracle_memory_admit(const struct ir_binding *binding, const struct oracle_o
     int64_t allowed = options && options->memory > 0 ? options->memory : oracle_memory_available();
     if (needed >= 0 && needed <= allowed)
         return true;
-    return oracle_memory_refuse(error, needed, allowed,
-                                "take a case with smaller sizes, or evaluate single points");
+    char least[BYTES_TEXT], most[BYTES_TEXT];
+    bytes_print(least, needed);
+    bytes_print(most, allowed);
+    error_set(error, ERROR_OUT_OF_MEMORY, "evaluating this takes %s of memory, and %s may be used",
+              least, most);
+    error_hint(error, "take a case with smaller sizes, or evaluate single points");
+    return false;
 }
