@@ -1,0 +1,196 @@
+/*
+ * Private to the emitter (emit*.c): what is known while C is written from a program.
+ *
+ * A stage becomes a nest of loops. Every node of the stage is evaluated at the shallowest depth of
+ * the nest where its arguments are known: depth 0 stands before all loops, depth d inside the first
+ * d. A node used once, at its own depth, is written inside the expression that uses it; others get
+ * a name. A read moves out of a loop only with a test that the loop is not empty, since it may be
+ * out of bounds when it is, and never out of a loop over a range.
+ */
+#ifndef SMELT_ORACLE_EMIT_H
+#define SMELT_ORACLE_EMIT_H
+
+#include "oracle/oracle.h"
+
+/* ---- names (emit_names.c): C identifiers, each used for one thing at a time ---- */
+
+struct names {
+    struct arena *arena;
+    struct map taken; /* identifier -> non-NULL while it means something */
+    struct name_stack VECTOR(const char *) stack;
+};
+
+struct names emit_names_new(struct arena *arena);
+/* An identifier like `wanted` that means nothing else here. Lives in the arena. */
+const char *emit_name(struct names *names, const char *wanted);
+/* What was taken after `mark` (an earlier names->stack.count) is free again. */
+void emit_names_free(struct names *names, size_t mark);
+
+/* ---- expressions ---- */
+
+/* How tightly the outermost operator of an expression binds, loosest first. */
+enum binding_power {
+    BINDS_CHOICE, /* ?: and the bit operators, whose order nobody remembers */
+    BINDS_OR,
+    BINDS_AND,
+    BINDS_COMPARE,
+    BINDS_SUM,
+    BINDS_PRODUCT,
+    BINDS_UNARY,
+    BINDS_ATOM,
+};
+
+struct expression {
+    const char *text;
+    enum binding_power binds;
+    bool narrow; /* its type in C may be int: a literal, a comparison. Arithmetic widens it first */
+};
+
+/* ---- one stage ---- */
+
+struct node_plan {
+    int depth;                /* of the nest: where it is evaluated */
+    int limit;                /* the deepest place where it is needed */
+    int uses;                 /* by nodes of the stage and by the stage itself; 0: not wanted */
+    int used_at;              /* the depth of its use, when there is one */
+    bool data;                /* its value depends on a read */
+    const char *name;         /* NULL: written where it is used */
+    struct expression inside; /* what is written there */
+};
+
+struct loop_plan { /* one loop of the nest */
+    int index;     /* number in the part */
+    bool reverse;
+};
+
+struct tensor_plan {
+    const char *name;   /* written through this */
+    const char *reader; /* read through this: differs for outputs of the root that are read again */
+    const char **dims;  /* as C: a name or a literal */
+};
+
+struct emitter {
+    struct arena *arena;
+    struct text *out;
+    int indent;
+    struct names names;
+    const struct ir_program *program;
+    struct map monoids; /* address of a user monoid -> its C name */
+    struct map parts;   /* address of a part -> its C name */
+    /* the part being written */
+    const struct ir_part *part;
+    bool root;
+    const char **symbols, **scalars; /* C names */
+    const char **indices;            /* C names, each while its loop is open */
+    struct tensor_plan *tensors;
+    /* the stage being written */
+    const struct ir_nodes *nodes;
+    struct node_plan *plans;
+    struct loop_plan *loops;
+    int loop_count;
+    int predicate;    /* node or IR_NONE: points where it is false are skipped... */
+    int predicate_at; /* ...at this depth, by `continue`; 0: the stage does it */
+    int expand;       /* nodes at this depth or deeper are written out, not named; see lanes */
+    int lanes_from;   /* deeper than this, the innermost loop is known not to be empty */
+    const char *const *params; /* inside a monoid: what PARAM nodes are called */
+};
+
+/* A line of code, indented. */
+void emit_line(struct emitter *emitter, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void emit_blank(struct emitter *emitter);
+/* An opening brace, then deeper; emit_open: after a line such as `if (x)`. */
+void emit_block(struct emitter *emitter);
+void emit_open(struct emitter *emitter, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void emit_close(struct emitter *emitter);
+
+/* ---- values (emit_value.c, emit_operation.c) ---- */
+
+const char *emit_type(enum dtype type);     /* "double" or "int64_t" */
+const char *emit_rounding(enum dtype type); /* "round_f16", or NULL */
+const char *emit_wrapping(enum dtype type); /* "int8_t", or NULL */
+const char *emit_number(struct emitter *emitter, double value);
+struct expression emit_integer(struct emitter *emitter, int64_t value);
+/* Text in parentheses unless it binds at least as tightly as asked. */
+const char *emit_within(struct emitter *emitter, struct expression inner, enum binding_power least);
+struct expression emit_binary(struct emitter *emitter, struct expression a, const char *operator,
+                              struct expression b, enum binding_power binds);
+struct expression emit_format(struct emitter *emitter, enum binding_power binds, const char *format,
+                              ...) __attribute__((format(printf, 3, 4)));
+
+/* A size over the part's symbols. */
+struct expression emit_size(struct emitter *emitter, const struct ir_size *size);
+/* The number of elements of a tensor. */
+const char *emit_count(struct emitter *emitter, int tensor);
+/* An operation applied to arguments that are already written. */
+struct expression emit_operation(struct emitter *emitter, const struct ir_node *node);
+/* A node: its name, or the expression. The nodes it needs were written before. */
+struct expression emit_node(struct emitter *emitter, int node);
+const char *emit_text(struct emitter *emitter, int node);
+/* The offset of an element in row-major order, given the nodes of its first `count` indices. */
+struct expression emit_offset(struct emitter *emitter, int tensor, const int *at, int count);
+/* What the stage does, in the notation of the language, for a comment. */
+const char *emit_notation(struct emitter *emitter, const struct ir_stage *stage);
+
+/* ---- where nodes go (emit_place.c) ---- */
+
+/* A nest over no index yet, and no node wanted. */
+void emit_place_start(struct emitter *emitter, const struct ir_nodes *nodes, int most_loops);
+/* Adds a loop inside those there are, and names its index. */
+void emit_place_loop(struct emitter *emitter, int index, bool reverse);
+/* The node is needed `count` times at this depth. IR_NONE is allowed. */
+void emit_place_use(struct emitter *emitter, int node, int depth, int count);
+/* Decides on every node that is wanted. Range bounds count by themselves. */
+void emit_place_finish(struct emitter *emitter);
+/* Writes the nodes that belong at this depth and need a name. */
+void emit_place_write(struct emitter *emitter, int depth);
+/* Whether emit_place_write has something to write at this depth. */
+bool emit_place_has(const struct emitter *emitter, int depth);
+/* The depth an index of the part is bound at: 0 outside the nest. */
+int emit_place_depth(const struct emitter *emitter, int index);
+/* Calls visit(context, argument) for each argument of a node. */
+void emit_arguments(const struct ir_node *node, const struct ir_part *part,
+                    void (*visit)(void *context, int argument), void *context);
+
+/* ---- monoids (emit_monoid.c) ---- */
+
+/* A structure, a unit and a combination for every user monoid of the program. */
+void emit_monoids(struct emitter *emitter);
+/* The unit of a component, for values of this type. */
+const char *emit_monoid_unit(struct emitter *emitter, const struct ir_monoid *monoid, int component,
+                             enum dtype type);
+/* Writes `left = left . right`: lvalues and values, one per component; types of the values. */
+void emit_monoid_combine(struct emitter *emitter, const struct ir_monoid *monoid,
+                         const char *const *left, const char *const *right,
+                         const enum dtype *types);
+/* How often the combination mentions its right side. */
+int emit_monoid_mentions(const struct ir_monoid *monoid);
+
+/* ---- stages (emit_stage.c, emit_reduce.c) ---- */
+
+void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int count);
+void emit_reduce(struct emitter *emitter, const struct ir_stage *stage);
+void emit_scan(struct emitter *emitter, const struct ir_stage *stage);
+
+/* Starts on a stage: all plans empty. What it returns goes to emit_stage_end. */
+size_t emit_stage_start(struct emitter *emitter, const struct ir_stage *stage);
+/*
+ * The comment and the nodes before all loops. `declares`: the stage itself declares something
+ * outside its loops. Whether braces were opened.
+ */
+bool emit_stage_open(struct emitter *emitter, const struct ir_stage *stage, bool declares);
+void emit_stage_close(struct emitter *emitter, bool braces);
+void emit_stage_end(struct emitter *emitter, size_t mark);
+/* Opens loops number `from` up to `to`, writing the nodes of each depth. */
+void emit_nest_open(struct emitter *emitter, int from, int to);
+void emit_nest_close(struct emitter *emitter, int from, int to);
+/* Stores a value to an element, rounded as the tensor asks. */
+void emit_store(struct emitter *emitter, int tensor, const char *offset, const char *value);
+/* Stores all elements of a tensor again: for those built up unrounded. */
+void emit_store_all(struct emitter *emitter, int tensor);
+
+extern const char *const emit_prelude[];  /* pieces of text, ends with NULL */
+extern const char *const emit_reserved[]; /* names that are taken, ends with NULL */
+
+#endif

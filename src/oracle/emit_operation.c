@@ -1,0 +1,202 @@
+/*
+ * One operation of ops.def as C. Its arguments are written by emit_node.
+ */
+#include "oracle/emit.h"
+
+const char *emit_rounding(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_F32: return "round_f32";
+    case DTYPE_F16: return "round_f16";
+    case DTYPE_BF16: return "round_bf16";
+    case DTYPE_F8E4: return "round_f8e4";
+    case DTYPE_F8E5: return "round_f8e5";
+    default: return NULL;
+    }
+}
+
+const char *emit_wrapping(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_I32: return "int32_t";
+    case DTYPE_U32: return "uint32_t";
+    case DTYPE_I16: return "int16_t";
+    case DTYPE_I8: return "int8_t";
+    case DTYPE_U8: return "uint8_t";
+    default: return NULL;
+    }
+}
+
+/* f(a), f(a, b): the arguments need no parentheses. */
+static struct expression call(struct emitter *emitter, const char *function,
+                              const struct ir_node *node)
+{
+    if (ir_op_arguments(node->op) == 1)
+        return emit_format(emitter, BINDS_ATOM, "%s(%s)", function, emit_text(emitter, node->a));
+    return emit_format(emitter, BINDS_ATOM, "%s(%s, %s)", function, emit_text(emitter, node->a),
+                       emit_text(emitter, node->b));
+}
+
+static struct expression binary(struct emitter *emitter, const char *operator,
+                                const struct ir_node * node, enum binding_power binds)
+{
+    return emit_binary(emitter, emit_node(emitter, node->a), operator, emit_node(emitter, node->b),
+                       binds);
+}
+
+/* a & b, a | b, a ^ b: always in parentheses when inside something else. */
+static struct expression bits(struct emitter *emitter, const char *operator,
+                              const struct ir_node * node)
+{
+    struct expression a = emit_node(emitter, node->a);
+    struct expression b = emit_node(emitter, node->b);
+    return emit_format(emitter, BINDS_CHOICE, "%s%s %s %s", a.narrow ? "(int64_t)" : "",
+                       emit_within(emitter, a, BINDS_UNARY), operator,
+                       emit_within(emitter, b, BINDS_UNARY));
+}
+
+static struct expression unary(struct emitter *emitter, const char *operator, int argument)
+{
+    struct expression a = emit_node(emitter, argument);
+    return emit_format(emitter, BINDS_UNARY, "%s%s%s", operator, a.narrow ? "(int64_t)" : "",
+                       emit_within(emitter, a, BINDS_ATOM));
+}
+
+static struct expression leaf(struct emitter *emitter, const struct ir_node *node)
+{
+    switch (node->op) {
+    case IR_FLOAT: {
+        const char *text = emit_number(emitter, node->number);
+        return (struct expression){text, *text == '-' ? BINDS_UNARY : BINDS_ATOM, false};
+    }
+    case IR_SIZE: return emit_size(emitter, node->size);
+    case IR_SCALAR: return (struct expression){emitter->scalars[node->scalar], BINDS_ATOM, false};
+    case IR_INDEX: return (struct expression){emitter->indices[node->index], BINDS_ATOM, false};
+    case IR_PARAM: return (struct expression){emitter->params[node->param], BINDS_ATOM, false};
+    default: return emit_integer(emitter, node->op == IR_BOOL ? node->integer != 0 : node->integer);
+    }
+}
+
+static const char *integer_limits(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_I32: return "INT32_MIN, INT32_MAX";
+    case DTYPE_U32: return "0, UINT32_MAX";
+    case DTYPE_I16: return "INT16_MIN, INT16_MAX";
+    case DTYPE_I8: return "INT8_MIN, INT8_MAX";
+    case DTYPE_U8: return "0, UINT8_MAX";
+    default: return "INT64_MIN, INT64_MAX";
+    }
+}
+
+/* An integer becomes a float by way of double. */
+static struct expression cast(struct emitter *emitter, const struct ir_node *node)
+{
+    enum dtype from = emitter->nodes->at[node->a].type;
+    struct expression a = emit_node(emitter, node->a);
+    if (node->cast == DTYPE_BOOL) {
+        if (from == DTYPE_BOOL)
+            return a;
+        struct expression zero = {dtype_is_float(from) ? "0.0" : "0", BINDS_ATOM, false};
+        return emit_binary(emitter, a, "!=", zero, BINDS_COMPARE);
+    }
+    if (dtype_is_float(node->cast)) {
+        const char *rounding = emit_rounding(node->cast);
+        if (rounding)
+            return emit_format(emitter, BINDS_ATOM, "%s(%s)", rounding, a.text);
+        if (dtype_is_float(from))
+            return a;
+        return emit_format(emitter, BINDS_UNARY, "(double)%s",
+                           emit_within(emitter, a, BINDS_UNARY));
+    }
+    if (dtype_is_float(from))
+        return emit_format(emitter, BINDS_ATOM, "truncate_to(%s, %s)", a.text,
+                           integer_limits(node->cast));
+    const char *wrapping = emit_wrapping(node->cast);
+    return emit_format(emitter, BINDS_UNARY, "(int64_t)%s%s%s%s", wrapping ? "(" : "",
+                       wrapping ? wrapping : "", wrapping ? ")" : "",
+                       emit_within(emitter, a, BINDS_UNARY));
+}
+
+static struct expression select_one(struct emitter *emitter, const struct ir_node *node)
+{
+    struct expression condition = emit_node(emitter, node->a);
+    struct expression yes = emit_node(emitter, node->b);
+    struct expression no = emit_node(emitter, node->c);
+    struct expression result = emit_format(
+        emitter, BINDS_CHOICE, "%s ? %s : %s", emit_within(emitter, condition, BINDS_OR),
+        emit_within(emitter, yes, BINDS_OR), emit_within(emitter, no, BINDS_OR));
+    result.narrow = yes.narrow && no.narrow;
+    return result;
+}
+
+/* What C has no operator for: a function of the prelude or a builtin that is exact. */
+static const char *function_of(const struct ir_node *node)
+{
+    bool floats = dtype_is_float(node->type);
+    switch (node->op) {
+    case IR_ABS: return floats ? "__builtin_fabs" : "int_abs";
+    case IR_SIGN: return floats ? "float_sign" : "int_sign";
+    case IR_MIN: return floats ? "float_min" : "int_min";
+    case IR_MAX: return floats ? "float_max" : "int_max";
+    case IR_FLOORDIV: return "floor_div";
+    case IR_FLOORMOD: return "floor_mod";
+    case IR_QUOT: return "quotient";
+    case IR_REM: return "remainder_of";
+    case IR_SHL: return "shift_left";
+    case IR_SHR: return "shift_right";
+    case IR_ISNAN: return "is_nan";
+    case IR_ISINF: return "is_inf";
+    case IR_ISFINITE: return "is_finite";
+    case IR_SQRT: return "__builtin_sqrt";
+    case IR_FLOOR: return "__builtin_floor";
+    case IR_CEIL: return "__builtin_ceil";
+    case IR_TRUNC: return "__builtin_trunc";
+    case IR_ROUND: return "__builtin_rint";
+    case IR_COPYSIGN: return "float_copysign";
+    default: return ir_op_name(node->op); /* libm's own name */
+    }
+}
+
+struct expression emit_operation(struct emitter *emitter, const struct ir_node *node)
+{
+    struct expression a;
+    switch (node->op) {
+    case IR_INT:
+    case IR_FLOAT:
+    case IR_BOOL:
+    case IR_SIZE:
+    case IR_SCALAR:
+    case IR_INDEX:
+    case IR_PARAM: return leaf(emitter, node);
+    case IR_TO_FLOAT:
+        a = emit_node(emitter, node->a);
+        if (dtype_is_float(emitter->nodes->at[node->a].type))
+            return a;
+        return emit_format(emitter, BINDS_UNARY, "(double)%s",
+                           emit_within(emitter, a, BINDS_UNARY));
+    case IR_CAST: return cast(emitter, node);
+    case IR_SELECT: return select_one(emitter, node);
+    case IR_ADD: return binary(emitter, "+", node, BINDS_SUM);
+    case IR_SUB: return binary(emitter, "-", node, BINDS_SUM);
+    case IR_MUL: return binary(emitter, "*", node, BINDS_PRODUCT);
+    case IR_DIV: return binary(emitter, "/", node, BINDS_PRODUCT);
+    case IR_NEG: return unary(emitter, "-", node->a);
+    case IR_BITNOT: return unary(emitter, "~", node->a);
+    case IR_BITAND: return bits(emitter, "&", node);
+    case IR_BITOR: return bits(emitter, "|", node);
+    case IR_BITXOR: return bits(emitter, "^", node);
+    case IR_EQ: return binary(emitter, "==", node, BINDS_COMPARE);
+    case IR_NE: return binary(emitter, "!=", node, BINDS_COMPARE);
+    case IR_LT: return binary(emitter, "<", node, BINDS_COMPARE);
+    case IR_LE: return binary(emitter, "<=", node, BINDS_COMPARE);
+    case IR_AND: return binary(emitter, "&&", node, BINDS_AND);
+    case IR_OR: return binary(emitter, "||", node, BINDS_OR);
+    case IR_NOT:
+        a = emit_node(emitter, node->a);
+        a = emit_format(emitter, BINDS_UNARY, "!%s", emit_within(emitter, a, BINDS_ATOM));
+        a.narrow = true;
+        return a;
+    default: return call(emitter, function_of(node), node);
+    }
+}
