@@ -78,13 +78,23 @@ static bool same_line(const struct formatter *f, size_t from, size_t to)
     return from <= to && !memchr(f->file->source->text + from, '\n', to - from);
 }
 
+/* Just behind the brace that opens a body; only space and comments stand before it. */
+static size_t brace_after(const struct formatter *f, size_t offset)
+{
+    const char *text = f->file->source->text;
+    while (text[offset] && text[offset] != '{')
+        offset += text[offset] == '#' ? strcspn(text + offset, "\n") : 1;
+    return text[offset] ? offset + 1 : offset;
+}
+
 /* The comment that follows `end` on its line, before `limit`; NULL if there is none. */
 static const struct ast_comment *comment_beside(const struct formatter *f, size_t end, size_t limit)
 {
     size_t i = comment_first_from(f, end);
+    if (i >= f->file->comments.count)
+        return NULL;
     const struct ast_comment *comment = &f->file->comments.at[i];
-    if (i >= f->file->comments.count || comment->place.offset >= limit ||
-        !same_line(f, end, comment->place.offset))
+    if (comment->place.offset >= limit || !same_line(f, end, comment->place.offset))
         return NULL;
     return comment;
 }
@@ -285,7 +295,7 @@ static void format_block(struct formatter *f, const struct ast_statement *statem
     size_t first = statement->body.count ? statement->body.at[0].place.offset : close;
     format_lead(f, statement->place.offset, head, indent);
     format_fill(f->out, head_piece(f, statement), indent, FORMAT_CONTINUATION);
-    format_line_end(f, head, first, 2);
+    format_line_end(f, brace_after(f, head), first, 2);
     format_body(f, &statement->body, indent + FORMAT_INDENT, close);
     struct text tail = text_new(f->out->arena);
     text_char(&tail, '}');
@@ -388,7 +398,7 @@ static void format_op(struct formatter *f, const struct ast_op *op)
     }
     size_t close = op->end.offset;
     size_t first = op->body.count ? op->body.at[0].place.offset : close;
-    format_line_end(f, place_end(op->place), first, 2);
+    format_line_end(f, brace_after(f, place_end(op->place)), first, 2);
     format_body(f, &op->body, FORMAT_INDENT, close);
     text_char(f->out, '}');
 }

@@ -288,7 +288,8 @@ void format_declarations(struct text *out, const struct ast_declarations *list)
         const struct ast_declaration *declaration = &list->at[i];
         if (i > 0)
             text_comma(out);
-        format_names(out, &declaration->names);
+        for (size_t j = 0; j < declaration->names.count; j++) /* never broken among the names */
+            text_printf(out, "%s%s", j > 0 ? ", " : "", declaration->names.at[j].name);
         text_add(out, ": ");
         if (declaration->type)
             text_add(out, declaration->type);
