@@ -8,6 +8,7 @@
  */
 #include "ir/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "ir/ops.h"
@@ -54,7 +55,24 @@ bool ir_text_typed(enum ir_op op)
            op == IR_TO_FLOAT || op == IR_SELECT;
 }
 
+bool ir_text_word(int c)
+{
+    return c < 128 && (isalnum(c) || c == '_');
+}
+
 /* ---- names ---- */
+
+static bool is_plain(const char *name)
+{
+    if (isdigit((unsigned char)*name))
+        return false;
+    for (const char *c = name; *c; c++) {
+        if (!ir_text_word((unsigned char)*c) &&
+            !(*c == '.' && c > name && ir_text_word((unsigned char)c[1])))
+            return false;
+    }
+    return *name != '\0';
+}
 
 static void line_start(struct printer *p)
 {
@@ -70,7 +88,8 @@ static void print_tensor(struct printer *p, int tensor)
 {
     const char *name = p->part->tensors[tensor].name;
 
-    text_add(p->out, name);
+    /* Tensors that the checker made have names like %1, which would read as a node. */
+    text_printf(p->out, is_plain(name) ? "%s" : "\"%s\"", name);
     if (map_get(&p->tensors, name) == AMBIGUOUS)
         text_printf(p->out, "#%d", tensor);
 }

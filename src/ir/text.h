@@ -31,6 +31,9 @@ extern const struct ir_text_property IR_TEXT_PROPERTIES[IR_TEXT_PROPERTY_COUNT];
 /* Whether a node of this operation is written with its type, because nothing else tells it. */
 bool ir_text_typed(enum ir_op op);
 
+/* What a bare name is made of; a dot may stand between such characters. */
+bool ir_text_word(int character);
+
 /* ---- reading ---- */
 
 enum { /* the most of each thing that is read */
@@ -51,6 +54,7 @@ struct token {
     struct place place;
     const char *text; /* the name without its suffix, or the number, or the sign */
     char suffix;      /* of a name: '#', '@' or 0 */
+    bool quoted;      /* a name that is no keyword whatever it says */
     int number;       /* of a node, or after the suffix */
 };
 

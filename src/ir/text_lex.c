@@ -13,11 +13,6 @@ static int peek(const struct reader *r, size_t ahead)
     return at < r->source->length ? (unsigned char)r->source->text[at] : 0;
 }
 
-static bool is_word(int c)
-{
-    return c < 128 && (isalnum(c) || c == '_' || c == '$');
-}
-
 static void pass_space(struct reader *r)
 {
     for (;;) {
@@ -50,17 +45,41 @@ static int pass_digits(struct reader *r)
     return value < INT32_MAX ? (int)value : INT32_MAX;
 }
 
-/* A word may have dots inside: B.0, h.next. Then perhaps #5 or @0. */
-static bool lex_name(struct reader *r)
+/* "%1": a name that could be taken for something else. */
+static bool lex_quoted(struct reader *r)
+{
+    size_t start = ++r->offset;
+
+    while (peek(r, 0) != '"') {
+        if (r->offset - start >= IR_TEXT_NAME || peek(r, 0) < ' ' || peek(r, 0) > '~')
+            return reader_fail(r, IR_SYNTAX, "a quoted name does not end, or has odd characters");
+        r->offset++;
+    }
+    r->token.quoted = true;
+    r->token.text = token_copy(r, start);
+    r->offset++;
+    return true;
+}
+
+/* A word may have dots inside: B.0, h.next. */
+static bool lex_word(struct reader *r)
 {
     size_t start = r->offset;
 
-    while (is_word(peek(r, 0)) || (peek(r, 0) == '.' && is_word(peek(r, 1))))
+    while (ir_text_word(peek(r, 0)) || (peek(r, 0) == '.' && ir_text_word(peek(r, 1))))
         r->offset++;
-    r->token.kind = TOKEN_NAME;
     if (r->offset - start > IR_TEXT_NAME)
         return reader_fail(r, IR_LIMIT, "a name is longer than %d characters", IR_TEXT_NAME);
     r->token.text = token_copy(r, start);
+    return true;
+}
+
+/* A word or a quoted name, then perhaps #5 or @0. */
+static bool lex_name(struct reader *r)
+{
+    r->token.kind = TOKEN_NAME;
+    if (!(peek(r, 0) == '"' ? lex_quoted(r) : lex_word(r)))
+        return false;
     if ((peek(r, 0) == '#' || peek(r, 0) == '@') && peek(r, 1) < 128 && isdigit(peek(r, 1))) {
         r->token.suffix = (char)peek(r, 0);
         r->offset++;
@@ -126,7 +145,7 @@ bool reader_next(struct reader *r)
         r->token.text = token_copy(r, start);
     } else if (c < 128 && isdigit(c)) {
         good = lex_number(r);
-    } else if (is_word(c)) {
+    } else if (ir_text_word(c) || c == '"') {
         good = lex_name(r);
     } else {
         good = lex_sign(r);
@@ -138,8 +157,9 @@ bool reader_next(struct reader *r)
 
 bool reader_is(const struct reader *r, const char *text)
 {
-    return (r->token.kind == TOKEN_SIGN || (r->token.kind == TOKEN_NAME && !r->token.suffix)) &&
-           strcmp(r->token.text, text) == 0;
+    bool bare = r->token.kind == TOKEN_NAME && !r->token.suffix && !r->token.quoted;
+
+    return (r->token.kind == TOKEN_SIGN || bare) && strcmp(r->token.text, text) == 0;
 }
 
 bool reader_skip(struct reader *r, const char *text, bool *found)

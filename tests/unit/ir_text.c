@@ -143,6 +143,7 @@ TEST(ir_text_monoids)
                "    output v f32[K]\n"
                "    output j i64[K]\n"
                "    output any bool[]\n"
+               "    temporary \"%1\" ~i64[]\n"
                "    signature (x, i) -> (a, b, c, v, j, any)\n"
                "    reduce lse@0 over | n < N {\n"
                "        %0 = index n\n"
@@ -165,6 +166,10 @@ TEST(ir_text_monoids)
                "    reduce any over | {\n"
                "        %0 = bool false\n"
                "        any [] <- %0\n"
+               "    }\n"
+               "    map {\n"
+               "        %0 = int 1\n"
+               "        \"%1\" [] <- %0\n"
                "    }\n"
                "}\n");
 }
