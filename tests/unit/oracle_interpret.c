@@ -3,6 +3,7 @@
  * corners where languages differ (NaN, signed zeros, wrapping, empty tensors, rounding).
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "oracle/interpret.h"
