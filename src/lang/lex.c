@@ -71,7 +71,9 @@ static const struct habit {
     {"\xcf\x80", {ERROR_BAD_CHARACTER, true, "is not a name", "write `pi`"}},
     {"\xe2\x80\x9c", {ERROR_BAD_CHARACTER, true, "is a typographic quote", "write \""}},
     {"\xe2\x80\x9d", {ERROR_BAD_CHARACTER, true, "is a typographic quote", "write \""}},
-    {"'", {ERROR_BAD_CHARACTER, true, "starts nothing", "strings stand in double quotes: \"...\""}},
+    {"'",
+     {ERROR_BAD_CHARACTER, false, "a single quote starts nothing",
+      "strings stand in double quotes: \"...\""}},
 };
 
 static const struct token_fault

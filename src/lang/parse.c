@@ -304,11 +304,18 @@ void parser_recover_line(struct parser *parser, size_t start)
 
 void parser_recover_item(struct parser *parser, size_t start)
 {
+    long braces = 0;
     parser_calm(parser);
-    for (; !parser_at_end(parser); parser_step(parser))
-        if (parser->token.line_start && parser->token.place.offset > start &&
-            parser_at_item(parser))
+    for (; !parser_at_end(parser); parser_step(parser)) {
+        const struct token *token = &parser->token;
+        /* two names at the left margin: an item too, its word misspelt */
+        bool misspelt = braces <= 0 && parser->indent == 0 && token->kind == TOKEN_NAME &&
+                        parser->next.kind == TOKEN_NAME && !parser->next.line_start;
+        if (token->line_start && token->place.offset > start &&
+            (misspelt || parser_at_item(parser)))
             return;
+        braces += parser_at(parser, "{") ? 1 : parser_at(parser, "}") ? -1 : 0;
+    }
 }
 
 /* ---- items ---- */

@@ -25,7 +25,9 @@ struct parser {
     int depth;            /* of nested expressions and bodies */
     size_t nodes;         /* made so far */
     bool unclosed;        /* a missing } was reported */
-    size_t tuple_at;      /* offset of a ( that may open a tuple, else SIZE_MAX */
+    struct place suspect; /* in this op: a { whose } looks like that of another */
+    const char *suspect_what;
+    size_t tuple_at; /* offset of a ( that may open a tuple, else SIZE_MAX */
 };
 
 /* ---- tokens ---- */

@@ -111,7 +111,7 @@ static struct ast_expression *parse_read(struct parser *parser, struct ast_name 
         struct place first = parser_since(parser, name.place);
         if (read->a) {
             parser_fault(parser, ERROR_MISPLACED_ELSE, read->a->place,
-                         "'else' belongs into the last brackets of a read");
+                         "'else' belongs in the last brackets of a read");
         } else if (read->list.count != 1 || read->list.at[0]->kind == AST_GROUP) {
             struct error *error =
                 parser_fault(parser, ERROR_EXPECTED, first,

@@ -35,8 +35,11 @@ void parse_dims(struct parser *parser, struct ast_dims *dims)
 /* draw := NAME ["(" [expr {"," expr}] ")"] */
 void parse_draws(struct parser *parser, struct ast_draws *draws, bool on_line)
 {
+    const char *what = "a way to draw values, such as normal(0, 1)";
+    if (on_line && parser->token.line_start)
+        parser_fault_expected(parser, "%s", what);
     do {
-        struct ast_name name = parser_name(parser, "a way to draw values, such as normal(0, 1)");
+        struct ast_name name = parser_name(parser, what);
         struct ast_draw draw = {.name = name.name, .place = name.place};
         struct place open = parser->token.place;
         if (parser_accept(parser, "(")) {
@@ -121,9 +124,10 @@ static void parse_parameters(struct parser *parser, struct ast_declarations *lis
         parse_type(parser, &parameter);
         if (parser_at(parser, "[")) {
             struct error *error =
-                parser_fault_expected(parser, "no sizes: %.60s is a parameter, a single value",
-                                      parameter.names.at[0].name);
-            error_hint(error, "tensors stand before the semicolon");
+                parser_fault(parser, ERROR_EXPECTED, parser->token.place,
+                             "%.60s is a parameter, a single value: it has no sizes",
+                             parameter.names.at[0].name);
+            error_hint(error, "tensors stand before the semicolon: `(x: T[N], w: T[N]; eps: f32)`");
         }
         if (parser_accept(parser, "="))
             parameter.initial = parse_expression(parser);
@@ -214,6 +218,7 @@ static void parse_clauses(struct parser *parser, struct ast_op *op)
 void parse_op(struct parser *parser, struct ast_op *op)
 {
     struct place start = parser->token.place;
+    parser->suspect = (struct place){0};
     parser_advance(parser);
     op->name = parser_name(parser, "a name for the op");
     const char *name = op->name.name;

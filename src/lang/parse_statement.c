@@ -48,8 +48,8 @@ static const char *habit_hint(const char *word)
     static const struct {
         const char *word, *hint;
     } habits[] = {
-        {"for", "an index needs no loop: `y[i] = 2 * x[i]` holds for every i; a recurrence is "
-                "`loop t < T with h = h0 { ... next h = ... }`"},
+        {"for", "an index needs no loop: `y[i] = 2 * x[i]` holds for every i; a "
+                "recurrence is a `loop`"},
         {"while", "a recurrence with a known number of steps is `loop t < T with h = h0 { ... }`"},
         {"return", "nothing is returned: define the outputs named after `->`"},
         {"def", "an op stands outside other ops; a function of numbers is `fn f(x) = ...`"},
@@ -329,7 +329,7 @@ static void parse_each(struct parser *parser, struct ast_statement *statement)
     parser_expect(parser, "in", "after the index of 'each'");
     statement->list = parser_name(parser, "the name of a list");
     statement->place = parser_since(parser, start);
-    parse_body(parser, &statement->body, &statement->end, "the each");
+    parse_body(parser, &statement->body, &statement->end, "'each'");
 }
 
 /* A word that starts no statement. */
@@ -341,9 +341,9 @@ static void fault_statement(struct parser *parser)
         {"if", "there is no 'if' statement",
          "a choice between values is `y[i] = c ? a : b`; part of a reduction is `s += x[i] if c`"},
         {"else", "there is no 'else' statement", "a choice between values is `y[i] = c ? a : b`"},
-        {"let", "'let' belongs into the signature",
+        {"let", "'let' belongs in the signature",
          "sizes are named before the brace: `op f(...) -> (...) let P = N/2 { ... }`"},
-        {"where", "'where' belongs into the signature",
+        {"where", "'where' belongs in the signature",
          "facts stand before the brace: `op f(...) -> (...) where N % 4 == 0 { ... }`"},
         {"over", "'over' follows a definition", "write it behind: `s += x[i] over i < N`"},
         {"with", "'with' follows the head of a loop", "write `loop t < T with h = h0 { ... }`"},
@@ -427,6 +427,10 @@ static void parse_statement(struct parser *parser, struct ast_statement *stateme
 static void fault_unclosed(struct parser *parser, struct place open, const char *what)
 {
     struct token token = parser->token;
+    if (parser->suspect.source) {
+        open = parser->suspect;
+        what = parser->suspect_what;
+    }
     bool said = parser->unclosed ||
                 (parser->stuck.place.source && parser->stuck.place.offset == token.place.offset);
     parser->unclosed = true;
@@ -447,6 +451,7 @@ void parse_body(struct parser *parser, struct ast_statements *statements, struct
                 const char *what)
 {
     struct place open = parser->token.place;
+    size_t line_indent = parser->indent;
     parser_expect(parser, "{", "to open the body of %s", what);
     if (parser->panicking || !parser_enter(parser))
         return;
@@ -463,6 +468,12 @@ void parse_body(struct parser *parser, struct ast_statements *statements, struct
     }
     parser_leave(parser);
     *end = parser->token.place;
+    /* a } further left than the line of its { was meant for another: remembered, should one lack */
+    if (parser_at(parser, "}") && parser->token.line_start && parser->indent < line_indent &&
+        !parser->suspect.source) {
+        parser->suspect = open;
+        parser->suspect_what = what;
+    }
     if (!parser_accept(parser, "}"))
         fault_unclosed(parser, open, what);
 }
