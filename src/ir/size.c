@@ -1,6 +1,6 @@
 /*
  * Sizes: integer expressions over the symbols of a part. Made, folded, evaluated, printed. What is
- * true of a size for all values of its symbols is another matter: see poly.c and prove.c.
+ * true of a size for all values of its symbols is another matter: see prove.c.
  */
 #include "ir/ir.h"
 
