@@ -416,8 +416,9 @@ struct interpretation {
     const struct ir_binding *binding;
     const struct array *inputs;
     struct array *outputs;
-    bool exact;
-    bool done;
+    const struct oracle_options *options;
+    int64_t needed;
+    bool exact, done;
 };
 
 static void output_describe(const struct slab *slab, struct array *array)
@@ -451,6 +452,9 @@ static void interpretation_run(void *context)
 {
     struct interpretation *i = context;
     const struct ir_part *part = i->binding->part;
+    i->needed = oracle_memory(i->binding);
+    if (!oracle_memory_admit(i->needed, i->options, i->run.error))
+        return;
     struct frame *frame = frame_open(&i->run, &i->run.pool, i->binding);
     if (!frame)
         return;
@@ -472,16 +476,15 @@ bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
                                .binding = binding,
                                .inputs = inputs,
                                .outputs = outputs,
+                               .options = options,
                                .exact = options && options->exact_outputs};
-    if (!oracle_memory_admit(binding, options, i.run.error))
-        return false;
     bool finished = memory_try(interpretation_run, &i);
     pool_release(&i.run.pool, NULL);
     if (!finished) {
         char needed[BYTES_TEXT];
-        bytes_print(needed, oracle_memory(binding));
-        error_set(i.run.error, ERROR_OUT_OF_MEMORY, "memory ran out in evaluating, which takes %s",
-                  needed);
+        bytes_print(needed, i.needed);
+        error_set(i.run.error, ERROR_OUT_OF_MEMORY, "memory ran out while evaluating");
+        error_detail(i.run.error, "evaluating this takes %s", needed);
         error_hint(i.run.error, "take a case with smaller sizes, or evaluate single points");
         return false;
     }

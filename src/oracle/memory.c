@@ -185,11 +185,18 @@ static int64_t part_bytes(struct estimate *e, const struct ir_binding *binding)
     return bytes;
 }
 
-int64_t oracle_memory(const struct ir_binding *binding)
+struct estimation {
+    const struct ir_binding *binding;
+    struct arena arena;
+    int64_t bytes;
+};
+
+static void estimation_run(void *context)
 {
-    struct arena arena = {0};
-    struct estimate e = {.arena = &arena, .known = map_new(&arena)};
+    struct estimation *estimation = context;
+    const struct ir_binding *binding = estimation->binding;
     const struct ir_part *part = binding->part;
+    struct estimate e = {.arena = &estimation->arena, .known = map_new(&estimation->arena)};
     int64_t bytes = part_bytes(&e, binding);
     for (int i = 0; i < part->input_count; i++)
         bytes = add(&e, bytes, tensor_bytes(&e, binding, part->inputs[i]));
@@ -198,8 +205,17 @@ int64_t oracle_memory(const struct ir_binding *binding)
         bytes = add(&e, bytes,
                     multiply(&e, part_reads(part, part->outputs[i]) ? 2 : 1,
                              tensor_bytes(&e, binding, part->outputs[i])));
-    arena_release(&arena);
-    return e.overflows ? -1 : bytes;
+    estimation->bytes = e.overflows ? -1 : bytes;
+}
+
+int64_t oracle_memory(const struct ir_binding *binding)
+{
+    struct estimation estimation = {.binding = binding};
+    bool finished = memory_try(estimation_run, &estimation);
+    arena_release(&estimation.arena);
+    if (!finished)
+        memory_exhausted();
+    return estimation.bytes;
 }
 
 /* ---- what there is ---- */
@@ -334,10 +350,8 @@ void bytes_print(char *out, int64_t bytes)
              units[unit]);
 }
 
-bool oracle_memory_admit(const struct ir_binding *binding, const struct oracle_options *options,
-                         struct error *error)
+bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, struct error *error)
 {
-    int64_t needed = oracle_memory(binding);
     int64_t allowed = options && options->memory > 0 ? options->memory : oracle_memory_available();
     if (needed >= 0 && needed <= allowed)
         return true;

@@ -602,8 +602,7 @@ TEST(interpret_survives_lack_of_memory)
     evaluation_draw(&e, 3);
     for (long n = 1; n < 5000; n += n < 60 ? 1 : 41) {
         struct arena arena = {0};
-        /* The first allocations are those of the estimate, which the caller's try would catch. */
-        memory_fail_at(n + 20);
+        memory_fail_at(n);
         bool done = oracle_interpret(&arena, e.binding, e.inputs, e.outputs, NULL, &error);
         memory_fail_at(0);
         if (!done)

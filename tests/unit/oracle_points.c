@@ -244,3 +244,87 @@ TEST(points_of_a_large_product)
     CHECK_DOUBLE(value.number, dtype_round(DTYPE_F16, t < 0 ? t * 0.3 : t));
     evaluation_close(&e);
 }
+
+/* ---- left sides ---- */
+
+/* One map of a six-element tensor, bound without the checks that ask for plain left sides. */
+static void check_left_side(const char *nodes, const char *place)
+{
+    struct evaluation e = {0};
+    struct error error = {0};
+    char text[900];
+    snprintf(text, sizeof text,
+             "ir 1\npart p {\n    input x f32[6]\n    output y f32[6]\n    signature (x) -> (y)\n"
+             "    map over i < 3, j < 2 {\n        %%0 = index i\n        %%1 = index j\n"
+             "        %%2 = int 2\n        %%3 = int 3\n        %%4 = int 5\n"
+             "        %%5 = mul i64 %%0, %%2\n        %%6 = add i64 %%5, %%1\n"
+             "        %%7 = read x [%%6]\n%s        y [%s] <- %%7\n    }\n}\n",
+             nodes, place);
+    struct source source = {"test.ir", text, strlen(text)};
+    e.program = ir_parse(&e.arena, &source, &error);
+    if (!e.program)
+        test_fail(__FILE__, __LINE__, "%s", error.message);
+    struct ir_binding binding = {.part = ir_root(e.program), .sizes = (int64_t[1]){0}};
+    struct array input = {.name = "x", .dtype = DTYPE_F32, .rank = 1, .dims = {6}, .count = 6};
+    struct array output;
+    array_alloc(&e.arena, &input);
+    for (int i = 0; i < 6; i++)
+        input.floats[i] = i + 0.5;
+    e.binding = &binding;
+    e.inputs = &input;
+    e.outputs = &output;
+    evaluation_run(&e, false);
+    for (int i = 0; i < 6; i++)
+        CHECK(output.floats[i] != 0);
+    check_all(&e, false, 0);
+    evaluation_close(&e);
+}
+
+TEST(points_of_every_left_side)
+{
+    check_left_side("", "%6");                              /* 2i + j */
+    check_left_side("        %8 = sub i64 %4, %6\n", "%8"); /* 5 - 2i - j */
+    check_left_side("        %8 = mul i64 %1, %3\n"         /* 3j + i */
+                    "        %9 = add i64 %8, %0\n",
+                    "%9");
+    check_left_side("        %8 = sub i64 %5, %1\n        %9 = int 1\n" /* 2i - j + 1 */
+                    "        %10 = add i64 %8, %9\n",
+                    "%10");
+    check_left_side("        %8 = bitxor %6, %4\n        %9 = int 6\n" /* not affine: whole */
+                    "        %10 = mod %8, %9\n        %11 = add i64 %6, %3\n"
+                    "        %12 = mod %11, %9\n",
+                    "%12");
+}
+
+/* Each allocation fails once: an error, or the right value, and nothing is lost. */
+TEST(points_survive_lack_of_memory)
+{
+    const struct oracle_program *p = ORACLE_PROGRAMS;
+    while (strcmp(p->name, "loops") != 0)
+        p++;
+    struct evaluation e;
+    evaluation_open(&e, p->text, p->sizes);
+    evaluation_draw(&e, 3);
+    evaluation_run(&e, false);
+    int64_t at[2] = {4, 1};
+    bool done = false;
+    for (long n = 1; n < 3000 && !done; n++) {
+        struct arena arena = {0};
+        struct error error = {0};
+        struct ir_value value;
+        /* The points themselves are the caller's allocation. */
+        arena_alloc(&arena, 1);
+        memory_fail_at(n);
+        struct oracle_points *points =
+            oracle_points_open(&arena, e.binding, e.inputs, NULL, &error);
+        done = points && oracle_point(points, 2, at, &value, &error);
+        memory_fail_at(0);
+        if (done)
+            CHECK(double_same(value.number, e.outputs[2].floats[4 * 3 + 1]));
+        else
+            CHECK_INT(error.code, ERROR_OUT_OF_MEMORY);
+        arena_release(&arena);
+    }
+    CHECK(done);
+    evaluation_close(&e);
+}
