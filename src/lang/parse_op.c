@@ -155,18 +155,19 @@ static void parse_where(struct parser *parser, struct ast_clauses *clauses)
     do {
         struct ast_clause clause = {.kind = AST_WHERE, .place = parser->token.place};
         if (parser->token.kind == TOKEN_NAME && parser_next_is(parser, ":")) {
-            static const char *const classes[] = {"float", "int", "any"};
+            static const char *const classes[] = {"float", "int", "number", "any"};
             clause.name = parser_name(parser, "a type");
             parser_advance(parser);
             struct token token = parser->token;
-            clause.class = parser_name(parser, "float, int or any");
+            clause.class = parser_name(parser, "float, int, number or any");
             bool known = false;
-            for (size_t i = 0; i < 3; i++)
+            for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
                 known = known || strcmp(clause.class.name, classes[i]) == 0;
             if (!known && !parser->panicking) {
                 struct error *error = parser_fault(parser, ERROR_EXPECTED, token.place,
                                                    "'%.60s' is not a class of types", token.text);
-                error_hint(error, "the classes are float, int and any: `where %.60s: float`",
+                error_hint(error,
+                           "the classes are float, int, number and any: `where %.60s: float`",
                            clause.name.name);
             }
         } else {
