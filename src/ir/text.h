@@ -137,9 +137,9 @@ bool reader_stages(struct reader *r, struct ir_stage **stages, int *count);
 bool check_kinds(enum dtype a, enum dtype b);
 bool check_node(struct reader *r, const struct ir_node *node, struct place place);
 struct node_needs check_needs(const struct reader *r, const struct ir_node *node);
-bool check_monoid(struct reader *r, const struct ir_monoid *monoid, struct place place);
+bool reader_check_monoid(struct reader *r, const struct ir_monoid *monoid, struct place place);
 bool check_computation(struct reader *r, const struct ir_stage *stage);
-bool check_call(struct reader *r, const struct ir_stage *stage);
+bool reader_check_call(struct reader *r, const struct ir_stage *stage);
 bool check_carries(struct reader *r, const struct ir_stage *stage);
 bool check_part(struct reader *r);
 

@@ -132,7 +132,7 @@ struct node_needs check_needs(const struct reader *r, const struct ir_node *node
 
 /* ---- monoids ---- */
 
-bool check_monoid(struct reader *r, const struct ir_monoid *monoid, struct place place)
+bool reader_check_monoid(struct reader *r, const struct ir_monoid *monoid, struct place place)
 {
     for (int i = 0; i < monoid->width; i++) {
         if (!check_kinds(type_of(r, monoid->results[i]), type_of(r, monoid->units[i])))
@@ -314,7 +314,7 @@ static bool check_call_tensors(struct reader *r, const struct ir_stage *stage)
     return true;
 }
 
-bool check_call(struct reader *r, const struct ir_stage *stage)
+bool reader_check_call(struct reader *r, const struct ir_stage *stage)
 {
     const struct ir_part *callee = stage->callee;
 

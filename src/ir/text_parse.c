@@ -334,7 +334,7 @@ static bool parse_monoid(struct reader *r)
         return reader_fail_at(r, IR_INVALID, token.place,
                               "monoid '%s' of width %d has %d results and %d units", monoid->name,
                               monoid->width, results, units);
-    if (!check_monoid(r, monoid, token.place))
+    if (!reader_check_monoid(r, monoid, token.place))
         return false;
     vector_push(r->arena, &r->monoids, monoid);
     return true;

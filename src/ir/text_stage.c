@@ -439,7 +439,7 @@ static bool parse_call(struct reader *r, struct ir_stage *stage)
     if (!reader_nodes(r, &stage->nodes))
         return false;
     r->constant = false;
-    return check_call(r, stage) && reader_skip(r, "}", NULL);
+    return reader_check_call(r, stage) && reader_skip(r, "}", NULL);
 }
 
 static bool parse_carries(struct reader *r, struct ir_stage *stage)
