@@ -149,21 +149,33 @@ void prover_assume_node(struct prover *prover, const struct ir_part *part,
     node_assume(prover, part, nodes, number, holds, &budget);
 }
 
+static bool same_size(const struct ir_size *a, const struct ir_size *b)
+{
+    return a == b || (a && b && a->op == IR_SIZE_SYMBOL && b->op == IR_SIZE_SYMBOL &&
+                      a->symbol == b->symbol);
+}
+
+bool prover_shows_within(struct prover *prover, const struct ir_part *part,
+                         const struct ir_nodes *nodes, int number, const struct ir_size *extent)
+{
+    const struct ir_node *node = &nodes->at[number];
+    if (node->op == IR_INDEX && same_size(part->indices[node->index].extent, extent))
+        return true; /* the common case, without a search */
+    const struct poly *at = prover_node(prover, part, nodes, number);
+    const struct poly *last =
+        poly_subtract(prover, prover_size(prover, extent), poly_constant(prover, 1));
+    return prover_shows(prover, at) && prover_shows(prover, poly_subtract(prover, last, at));
+}
+
 bool prover_shows_read(struct prover *prover, const struct ir_part *part,
                        const struct ir_nodes *nodes, int number, int dim)
 {
     const struct ir_node *read = &nodes->at[number];
     const struct ir_size *extent = part->tensors[read->read.tensor].dims[dim];
-    const struct ir_node *index = &nodes->at[read->read.at[dim]];
-    if (index->op == IR_INDEX && part->indices[index->index].extent == extent)
-        return true;
     struct prover_mark mark = prover_mark(prover);
     if (read->read.guard != IR_NONE)
         prover_assume_node(prover, part, nodes, read->read.guard, true);
-    const struct poly *at = prover_node(prover, part, nodes, read->read.at[dim]);
-    const struct poly *last =
-        poly_subtract(prover, prover_size(prover, extent), poly_constant(prover, 1));
-    bool shown = prover_shows(prover, at) && prover_shows(prover, poly_subtract(prover, last, at));
+    bool shown = prover_shows_within(prover, part, nodes, read->read.at[dim], extent);
     prover_return(prover, mark);
     return shown;
 }

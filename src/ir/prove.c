@@ -572,6 +572,8 @@ static bool prover_search(struct prover *prover, const struct poly *goal, int de
         for (int i = 0; i < fact->count; i++) {
             const struct poly_term *term = &fact->terms[i];
             struct poly_term factor = {0};
+            if (term->degree == 0 && bad->degree > 0)
+                continue; /* would only raise the degree */
             if ((term->factor < 0) != (bad->factor < 0) || !term_divide(bad, term, &factor) ||
                 !monomial_not_negative(prover, &factor))
                 continue;

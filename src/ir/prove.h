@@ -83,6 +83,9 @@ const struct poly *prover_node(struct prover *prover, const struct ir_part *part
 /* Learns from a bool node being true (or false). */
 void prover_assume_node(struct prover *prover, const struct ir_part *part,
                         const struct ir_nodes *nodes, int node, bool holds);
+/* Whether an integer node is shown to be in 0 .. extent-1. */
+bool prover_shows_within(struct prover *prover, const struct ir_part *part,
+                         const struct ir_nodes *nodes, int node, const struct ir_size *extent);
 /* Whether dimension `dim` of a READ node is shown within bounds, under its guard. */
 bool prover_shows_read(struct prover *prover, const struct ir_part *part,
                        const struct ir_nodes *nodes, int read, int dim);

@@ -1,0 +1,192 @@
+/*
+ * Size expressions: what may stand in dimensions, `let`, `where` and bounds.
+ */
+#include "lang/check.h"
+
+static const struct ir_size *bad_size(struct builder *builder,
+                                      const struct ast_expression *expression, const char *what)
+{
+    struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
+                                        "%s cannot stand in a size", what);
+    error_hint(error, "sizes are made of integers, size names, + - * / %%, min, max, len and sum");
+    return NULL;
+}
+
+static const struct ir_size *size_name(struct builder *builder,
+                                       const struct ast_expression *expression)
+{
+    struct entity *entity = builder_find(builder, expression->name);
+    if (!entity) {
+        struct error *error = builder_error(builder, ERROR_UNDEFINED_NAME, expression->place,
+                                            "unknown size '%s'", expression->name);
+        builder_suggest(builder, error, expression->name, NULL, 0);
+        if (!error->hint[0])
+            error_hint(error, "give it as a dimension of an input, or as a parameter: `; %s: int`",
+                       expression->name);
+        return NULL;
+    }
+    entity->used = true;
+    switch (entity->kind) {
+    case ENTITY_SYMBOL: return ir_size_symbol(builder->arena, entity->number);
+    case ENTITY_STATIC: return ir_size_constant(builder->arena, entity->number);
+    case ENTITY_SCALAR: return bad_size(builder, expression, "a scalar parameter");
+    case ENTITY_RANK:
+    case ENTITY_EACH: return bad_size(builder, expression, "a whole family of sizes");
+    case ENTITY_INDEX: return bad_size(builder, expression, "an index");
+    default: return bad_size(builder, expression, "a tensor");
+    }
+}
+
+/* N[k]: the size of one list member, or of one leading dimension. */
+static const struct ir_size *size_member(struct builder *builder,
+                                         const struct ast_expression *expression)
+{
+    struct entity *entity = builder_find(builder, expression->name);
+    if (!entity || (entity->kind != ENTITY_EACH && entity->kind != ENTITY_RANK))
+        return bad_size(builder, expression, "an element of a tensor");
+    entity->used = true;
+    int64_t member;
+    if (expression->list.count != 1 || !check_static(builder, expression->list.at[0], &member))
+        return expression->list.count == 1 ? NULL
+                                           : bad_size(builder, expression, "more than one index");
+    if (member < 0 || member >= entity->count) {
+        builder_error(builder, ERROR_BAD_LIST, expression->place,
+                      "%s has %d members, no number %lld", entity->name, entity->count,
+                      (long long)member);
+        return NULL;
+    }
+    return ir_size_symbol(builder->arena, entity->number + (int)member);
+}
+
+/* sum(N), sum(N, k): of all members, of the first k. */
+static const struct ir_size *size_sum(struct builder *builder,
+                                      const struct ast_expression *expression)
+{
+    const struct ast_expressions *list = &expression->list;
+    struct entity *entity = list->count >= 1 && list->at[0]->kind == AST_NAME
+                                ? builder_find(builder, list->at[0]->name)
+                                : NULL;
+    if (list->count > 2 || !entity ||
+        (entity->kind != ENTITY_EACH && entity->kind != ENTITY_RANK)) {
+        struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
+                                            "sum takes the sizes of a list");
+        error_hint(error, "with xs: T[N..., D]... write sum(N), or sum(N, k) for the first k");
+        return NULL;
+    }
+    entity->used = true;
+    int64_t count = entity->count;
+    if (list->count == 2 && !check_static(builder, list->at[1], &count))
+        return NULL;
+    if (count < 0 || count > entity->count) {
+        builder_error(builder, ERROR_BAD_LIST, expression->place, "%s has %d members, not %lld",
+                      entity->name, entity->count, (long long)count);
+        return NULL;
+    }
+    const struct ir_size *sum = ir_size_constant(builder->arena, 0);
+    for (int i = 0; i < count; i++)
+        sum = ir_size_make(builder->arena, IR_SIZE_ADD, sum,
+                           ir_size_symbol(builder->arena, entity->number + i));
+    return sum;
+}
+
+static const struct ir_size *size_length(struct builder *builder,
+                                         const struct ast_expression *expression)
+{
+    struct entity *entity = expression->list.count == 1 && expression->list.at[0]->kind == AST_NAME
+                                ? builder_find(builder, expression->list.at[0]->name)
+                                : NULL;
+    bool counted = entity && (entity->kind == ENTITY_LIST || entity->kind == ENTITY_RANK ||
+                              entity->kind == ENTITY_EACH);
+    if (!counted) {
+        builder_error(builder, ERROR_BAD_SIZE, expression->place, "len takes the name of a list");
+        return NULL;
+    }
+    entity->used = true;
+    return ir_size_constant(builder->arena, entity->count);
+}
+
+static bool name_is(const char *name, const char *text)
+{
+    return __builtin_strcmp(name, text) == 0;
+}
+
+static const struct ir_size *size_call(struct builder *builder,
+                                       const struct ast_expression *expression)
+{
+    if (name_is(expression->name, "sum"))
+        return size_sum(builder, expression);
+    if (name_is(expression->name, "len"))
+        return size_length(builder, expression);
+    bool least = name_is(expression->name, "min"), greatest = name_is(expression->name, "max");
+    if (!least && !greatest)
+        return bad_size(builder, expression, "this function");
+    if (expression->list.count != 2) {
+        builder_error(builder, ERROR_ARGUMENT_COUNT, expression->place,
+                      "%s takes 2 arguments, not %zu", expression->name, expression->list.count);
+        return NULL;
+    }
+    const struct ir_size *a = check_size(builder, expression->list.at[0]);
+    const struct ir_size *b = check_size(builder, expression->list.at[1]);
+    return a && b ? ir_size_make(builder->arena, least ? IR_SIZE_MIN : IR_SIZE_MAX, a, b) : NULL;
+}
+
+static const struct ir_size *size_binary(struct builder *builder,
+                                         const struct ast_expression *expression)
+{
+    enum ir_size_op op;
+    switch (expression->operator) {
+    case AST_ADD: op = IR_SIZE_ADD; break;
+    case AST_SUBTRACT: op = IR_SIZE_SUB; break;
+    case AST_MULTIPLY: op = IR_SIZE_MUL; break;
+    case AST_DIVIDE:
+    case AST_FLOOR_DIVIDE: op = IR_SIZE_DIV; break;
+    case AST_REMAINDER:
+    case AST_MODULO: op = IR_SIZE_MOD; break;
+    default: return bad_size(builder, expression, "this operator");
+    }
+    const struct ir_size *a = check_size(builder, expression->a);
+    const struct ir_size *b = check_size(builder, expression->b);
+    if (!a || !b)
+        return NULL;
+    if ((op == IR_SIZE_DIV || op == IR_SIZE_MOD) && b->op == IR_SIZE_CONSTANT && b->value == 0) {
+        builder_error(builder, ERROR_SIZE_OVERFLOW, expression->place, "division by zero");
+        return NULL;
+    }
+    return ir_size_make(builder->arena, op, a, b);
+}
+
+const struct ir_size *check_size(struct builder *builder, const struct ast_expression *expression)
+{
+    switch (expression->kind) {
+    case AST_INTEGER: return ir_size_constant(builder->arena, expression->integer);
+    case AST_NAME: return size_name(builder, expression);
+    case AST_READ: return size_member(builder, expression);
+    case AST_CALL: return size_call(builder, expression);
+    case AST_BINARY: return size_binary(builder, expression);
+    case AST_UNARY: {
+        if (expression->operator!= AST_NEGATE)
+            return bad_size(builder, expression, "'not'");
+        const struct ir_size *a = check_size(builder, expression->a);
+        return a ? ir_size_make(builder->arena, IR_SIZE_SUB, ir_size_constant(builder->arena, 0), a)
+                 : NULL;
+    }
+    case AST_FLOAT: return bad_size(builder, expression, "a fraction");
+    case AST_BOOL: return bad_size(builder, expression, "a truth value");
+    default: return bad_size(builder, expression, "this");
+    }
+}
+
+bool check_static(struct builder *builder, const struct ast_expression *expression, int64_t *value)
+{
+    const struct ir_size *size = check_size(builder, expression);
+    if (!size)
+        return false;
+    if (size->op == IR_SIZE_CONSTANT) {
+        *value = size->value;
+        return true;
+    }
+    struct error *error = builder_error(builder, ERROR_BAD_LIST, expression->place,
+                                        "the number of a list member must be known here");
+    error_hint(error, "write an integer, or the name that an enclosing `each` runs over");
+    return false;
+}
