@@ -89,7 +89,9 @@ static void suggest_cases(struct invocation *invocation, const char *path,
                     "        %s",
                     path, op->name.name, op->name.name, op->name.name, line.at);
     }
-    if (without > SUGGESTIONS_SHOWN)
+    if (without == SUGGESTIONS_SHOWN + 1)
+        output_note(invocation, "%s: one more op has no cases", path);
+    else if (without > SUGGESTIONS_SHOWN)
         output_note(invocation, "%s: %zu more ops have no cases", path,
                     without - SUGGESTIONS_SHOWN);
 }
@@ -128,7 +130,9 @@ static void summarise(struct invocation *invocation, const char *path, const str
 {
     struct text line = text_new(invocation->arena);
     text_printf(&line, "%s: ", path);
-    if (!errors->list.count) {
+    if (!file) {
+        text_add(&line, "not read");
+    } else if (!errors->list.count) {
         print_counts(&line, count_items(lang_ast(file)));
         text_add(&line, ": ok");
     } else {

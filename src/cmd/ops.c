@@ -128,8 +128,10 @@ static enum exit_code nothing_found(struct invocation *invocation, struct lang *
     if (nearest)
         output_note(invocation, "no op of the library fits '%s'; did you mean '%s'?", pattern,
                     nearest);
+    else if (pattern)
+        output_note(invocation, "no op of the library fits '%s'", pattern);
     else
-        output_note(invocation, "no op of the library fits '%s'", pattern ? pattern : "*");
+        output_note(invocation, "the library has no ops");
     return EXIT_NO;
 }
 

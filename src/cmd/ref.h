@@ -9,15 +9,13 @@
 #include "oracle/oracle.h"
 
 enum {
-    REF_SETTINGS = 1000,         /* NAME=VALUE on one command line */
-    REF_SOLVE_RANK = IR_MAX_RANK /* dimensions that sizes are taken from */
+    REF_SETTINGS = 1000, /* NAME=VALUE on one command line */
 };
 
 /* An input to read: --in x=FILE.npy. */
 struct ref_file {
     const char *name, *path;
-    bool loaded; /* `array` holds it, read as array.dtype */
-    struct array array;
+    struct array array; /* as read: array.dtype is a guess until sizes and types are bound */
 };
 struct ref_files VECTOR(struct ref_file);
 

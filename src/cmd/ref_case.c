@@ -147,7 +147,7 @@ static bool run_compiled(const struct evaluation *evaluation, struct array *outp
     evaluation->result->oracle = "compiled";
     bool good = oracle_run(evaluation->arena, evaluation->code->code, evaluation->binding,
                            evaluation->result->inputs, outputs, &options, evaluation->error);
-    evaluation->result->seconds = clock_seconds() - start;
+    evaluation->result->seconds += clock_seconds() - start;
     return good;
 }
 
@@ -158,7 +158,7 @@ static bool run_interpreter(const struct evaluation *evaluation, struct array *o
     evaluation->result->oracle = "interpreter";
     bool good = oracle_interpret(evaluation->arena, evaluation->binding, evaluation->result->inputs,
                                  outputs, &options, evaluation->error);
-    evaluation->result->seconds = clock_seconds() - start;
+    evaluation->result->seconds += clock_seconds() - start;
     return good;
 }
 

@@ -91,9 +91,10 @@ static void solve_rank(struct ref_request *request, const char *name, const int6
 }
 
 /* Dimensions are matched from the left up to a rank variable, and from the right after it. */
-static void solve_shape(struct ref_request *request, const struct ast_declaration *declaration,
-                        const struct array *array)
+static bool solve_shape(struct ref_request *request, const struct ast_declaration *declaration,
+                        const struct ref_file *file, struct error *error)
 {
+    const struct array *array = &file->array;
     int count = (int)declaration->dims.count, rank_at = -1;
     const struct ast_dim *dims = declaration->dims.at;
     for (int i = 0; i < count; i++)
@@ -103,7 +104,9 @@ static void solve_shape(struct ref_request *request, const struct ast_declaratio
             return;                  /* two ranks or a list: there is more than one way to match */
     int extra = array->rank - count; /* dimensions of the rank variable, less one */
     if (rank_at < 0 ? extra != 0 : extra < -1)
-        return; /* the shape does not fit: it is reported when the array is admitted */
+        return error_set(error, ERROR_ARRAY_MISMATCH,
+                         "%s has %d dimensions, and input '%s' has %s%d", file->path, array->rank,
+                         file->name, rank_at < 0 ? "" : "at least ", count - (rank_at >= 0));
     for (int i = 0; i < count; i++) {
         if (i == rank_at)
             solve_rank(request, dims[i].name, array->dims + i, extra + 1);
@@ -111,6 +114,7 @@ static void solve_shape(struct ref_request *request, const struct ast_declaratio
             solve_size(request, &dims[i],
                        array->dims[i + (rank_at >= 0 && i > rank_at ? extra : 0)]);
     }
+    return true;
 }
 
 static bool fail_unknown_input(const struct ref_request *request, const char *name,
@@ -150,13 +154,12 @@ static bool read_files(struct ref_request *request, struct errors *errors)
         enum dtype dtype;
         if (!declaration->type || !dtype_parse(declaration->type, &dtype))
             dtype = variable_type(request, declaration->type ? declaration->type : "");
-        if (!npy_read(request->invocation->arena, file->path, dtype, &file->array, &error)) {
+        bool solve = !request->case_chosen && !declaration->is_list;
+        if (!npy_read(request->invocation->arena, file->path, dtype, &file->array, &error) ||
+            (solve && !solve_shape(request, declaration, file, &error))) {
             errors_take(errors, &error);
             return false;
         }
-        file->loaded = true;
-        if (!request->case_chosen && !declaration->is_list)
-            solve_shape(request, declaration, &file->array);
     }
     return true;
 }
@@ -250,7 +253,39 @@ static bool has_cases(const struct ast_task *task)
     return false;
 }
 
-struct task *ref_task(struct ref_request *request, struct errors *errors)
+/* The line `case B=[4, 2], D=8` as it is typed: `B=[4,2] D=8`. */
+static const char *type_case(struct arena *arena, const struct ast_op *op)
+{
+    struct text line = text_new(arena), words = text_new(arena);
+    int depth = 0;
+    lang_suggest_case(&line, op);
+    for (const char *c = line.at + strcspn(line.at, " "); *c; c++) {
+        depth += (*c == '[') - (*c == ']');
+        if (*c == ',' && depth == 0)
+            text_char(&words, ' ');
+        else if (*c != ' ')
+            text_char(&words, *c);
+    }
+    return words.at;
+}
+
+/* A size that is missing is said with a whole command line to type. */
+static void hint_sizes(const struct ref_request *request, struct errors *errors)
+{
+    const struct invocation *invocation = request->invocation;
+    const struct ast_op *op = request->subject.op;
+    for (size_t i = 0; i < errors->list.count; i++) {
+        struct error *error = &errors->list.at[i];
+        if (error->code != ERROR_MISSING_SIZE)
+            continue;
+        const char *chosen = option_value(invocation, "op");
+        error_hint(error, "for example: smelt ref %s %s%s%s%s", invocation->operands.at[0],
+                   type_case(invocation->arena, op), chosen ? " --op " : "", chosen ? chosen : "",
+                   request->files.count ? " ..." : "");
+    }
+}
+
+static struct task *make_task(struct ref_request *request, struct errors *errors)
 {
     struct subject *subject = &request->subject;
     if (!read_files(request, errors))
@@ -270,4 +305,12 @@ struct task *ref_task(struct ref_request *request, struct errors *errors)
     }
     return lang_task_from_settings(subject->lang, subject->file, subject->op, request->settings.at,
                                    request->settings.count, errors);
+}
+
+struct task *ref_task(struct ref_request *request, struct errors *errors)
+{
+    struct task *task = make_task(request, errors);
+    if (!task)
+        hint_sizes(request, errors);
+    return task;
 }

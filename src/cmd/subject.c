@@ -131,9 +131,13 @@ bool subject_is_file(const char *word)
 struct lang_file *subject_load(struct invocation *invocation, struct lang *lang, const char *path,
                                struct errors *errors)
 {
-    if (strcmp(path, "-") != 0)
-        return lang_load(lang, path, errors);
     struct error error;
+    if (strcmp(path, "-") != 0) {
+        struct lang_file *file = lang_load(lang, path, errors);
+        if (!file && errors->list.count)
+            hint_missing_file(invocation->arena, path, &errors->list.at[errors->list.count - 1]);
+        return file;
+    }
     const struct source *source = subject_read(invocation, path, &error);
     if (source)
         return lang_load_text(lang, source->name, source->text, source->length, errors);
