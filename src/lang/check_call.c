@@ -156,6 +156,16 @@ static bool bind_rank(struct call *call, const struct argument *argument, int ra
                 *instance_rank(&call->key, argument->declaration->dims.at[i].name) = 0;
         return true;
     }
+    if (open > 1 && rank > others) {
+        struct error *error = builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
+                                            "which dimensions of '%s' of %s are meant is open",
+                                            argument->name, call->op->name.name);
+        for (size_t i = 0; i < argument->declaration->dims.count; i++)
+            if (argument->declaration->dims.at[i].kind == AST_DIM_RANK && !error->hint[0])
+                error_hint(error, "say how many come first: %s(...; %s=1)", call->op->name.name,
+                           argument->declaration->dims.at[i].name);
+        return false;
+    }
     builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
                   "'%s' of %s has %s%d dimension%s, this has %d", argument->name,
                   call->op->name.name, open ? "at least " : "", others, others == 1 ? "" : "s",
@@ -163,9 +173,30 @@ static bool bind_rank(struct call *call, const struct argument *argument, int ra
     return false;
 }
 
+/* sum(x; A=1): how many dimensions a rank variable takes, where the arguments leave it open. */
+static bool bind_named_ranks(struct call *call)
+{
+    for (size_t i = 0; i < call->expression->named.count; i++) {
+        const struct ast_named *named = &call->expression->named.at[i];
+        int *rank = instance_rank(&call->key, named->name);
+        int64_t count;
+        if (!rank)
+            continue;
+        if (!check_static(call->builder, named->value, &count))
+            return false;
+        if (count < 0 || count > IR_MAX_RANK) {
+            builder_error(call->builder, ERROR_RANK_MISMATCH, named->value->place,
+                          "*%s stands for 0 to %d dimensions", named->name, IR_MAX_RANK);
+            return false;
+        }
+        *rank = (int)count;
+    }
+    return true;
+}
+
 static bool bind_key(struct call *call)
 {
-    bool good = true;
+    bool good = bind_named_ranks(call);
     for (size_t i = 0; i < call->arguments.count && good; i++) {
         const struct argument *argument = &call->arguments.at[i];
         for (int k = 0; k < argument->count && good; k++) {
@@ -356,7 +387,7 @@ static bool take_named_scalar(struct call *call, const struct ast_named *named, 
 
 static bool take_named(struct call *call, const struct ast_named *named)
 {
-    if (instance_type(&call->key, named->name))
+    if (instance_type(&call->key, named->name) || instance_rank(&call->key, named->name))
         return true;
     for (int i = 0; i < call->part->symbol_count; i++)
         if (strcmp(call->part->symbols[i].name, named->name) == 0)

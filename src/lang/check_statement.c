@@ -518,6 +518,9 @@ static bool check_target(struct definition *definition, size_t number, struct ir
     }
     if (value == IR_NONE)
         return false;
+    struct entity *entity = builder_find(builder, target->name);
+    if (entity && definition->width > 1) /* often only one component is wanted */
+        entity->used = true;
     *write = (struct ir_write){tensor, at, value};
     return record_definition(builder, tensor, target);
 }
