@@ -46,7 +46,10 @@ static struct summary summarise(const struct array *array)
 
 static void print_float(struct text *out, double value)
 {
-    text_printf(out, "%.6g", value);
+    if (isnan(value)) /* all NaNs are alike: the sign of one is an accident */
+        text_add(out, "nan");
+    else
+        text_printf(out, "%.6g", value);
 }
 
 static void print_element(struct text *out, const struct array *array, int64_t at)

@@ -258,7 +258,8 @@ static bool take_extent(struct stage_builder *stage, struct statement_index *ind
                                         "index '%s' runs to %s here (%s), but to %s elsewhere (%s)",
                                         index->name, other.at, from, one.at, index->extent_from);
     error_note(error, index->extent_place, "the other use");
-    error_hint(error, "if they are always equal, say so: where %s == %s", one.at, other.at);
+    error_hint(error, "say how far: over %s < %s; or, if they are always equal: where %s == %s",
+               index->name, one.at, one.at, other.at);
     return false;
 }
 
@@ -390,6 +391,10 @@ static void take_radix(struct stage_builder *stage, const struct poly *at,
     int64_t offset;
     if (count < 2 || !poly_is_constant(at, &offset) || offset != 0)
         return;
+    for (int i = 0; i < count; i++) /* i + j: how far each runs is anybody's guess */
+        for (int k = 0; k < i; k++)
+            if (poly_equal(digits[i].factor, digits[k].factor))
+                return;
     while (count > 0) { /* the largest factor is the one all others divide */
         int largest = -1;
         for (int i = 0; i < count && largest < 0; i++) {

@@ -435,7 +435,10 @@ static int make_fresh(struct definition *definition, size_t number,
     info->layout_count = (int)target->indices.count;
     info->depth = builder->loop_depth - loops_on_left(builder, target);
     info->defined = (struct place){0};
-    builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
+    struct entity *entity =
+        builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
+    /* a component that is not wanted cannot be left out */
+    entity->used = definition->statement->targets.count > 1;
     return tensor;
 }
 

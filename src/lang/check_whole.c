@@ -187,15 +187,17 @@ int check_tensor_argument(struct builder *builder, const struct ast_expression *
 
 /* ---- the statement ---- */
 
-static bool adopt_fresh(struct builder *builder, const struct ast_target *target, int tensor)
+static void adopt_fresh(struct builder *builder, const struct ast_target *target, int tensor,
+                        bool is_component)
 {
     struct ir_tensor *entry = &builder->tensors.at[tensor];
     entry->name = target->name;
     entry->place = target->name_place;
     builder->infos.at[tensor].defined = target->place;
     builder->infos.at[tensor].depth = builder->loop_depth;
-    builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
-    return true;
+    struct entity *entity =
+        builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
+    entity->used = is_component; /* one that is not wanted cannot be left out */
 }
 
 /* A tensor without indices inside a loop is defined again in every iteration. */
@@ -241,7 +243,7 @@ void check_whole(struct builder *builder, const struct ast_statement *statement)
     for (size_t i = 0; i < count; i++) {
         const struct ast_target *target = &statement->targets.at[i];
         if (fresh[i])
-            adopt_fresh(builder, target, results[i]);
+            adopt_fresh(builder, target, results[i], count > 1);
         else if (!builder->infos.at[wanted[i]].defined.source)
             builder->infos.at[wanted[i]].defined = target->place;
     }
