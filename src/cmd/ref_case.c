@@ -15,6 +15,7 @@ struct evaluation {
     const struct ref_request *request;
     struct arena *arena;
     const struct ir_binding *binding;
+    int64_t memory; /* what may be used, measured before inputs are drawn */
     struct ref_code *code;
     struct ref_result *result;
     struct error *error;
@@ -22,15 +23,25 @@ struct evaluation {
 
 /* ---- memory ---- */
 
-static bool fail_memory(int64_t needed, int64_t available, bool points, struct error *error)
+static const char *memory_words(struct arena *arena, int64_t bytes)
 {
-    const double gibibyte = 1024.0 * 1024 * 1024;
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double amount = (double)bytes;
+    size_t unit = 0;
+    for (; amount >= 1000 && unit < 6; unit++)
+        amount /= 1024;
+    return arena_printf(arena, "%.3g %s", amount, units[unit]);
+}
+
+static bool fail_memory(const struct evaluation *evaluation, int64_t needed, bool points)
+{
+    struct error *error = evaluation->error;
     if (needed < 0)
         error_set(error, ERROR_OUT_OF_MEMORY, "this case needs more memory than can be counted");
     else
-        error_set(error, ERROR_OUT_OF_MEMORY,
-                  "this case needs %.3g GiB of memory, and %.3g GiB are available",
-                  (double)needed / gibibyte, (double)available / gibibyte);
+        error_set(error, ERROR_OUT_OF_MEMORY, "this case needs %s of memory, and %s may be used",
+                  memory_words(evaluation->arena, needed),
+                  memory_words(evaluation->arena, evaluation->memory));
     error_hint(error, points ? "use smaller sizes"
                              : "use smaller sizes, or evaluate single elements with --point");
     return false;
@@ -52,13 +63,12 @@ static int64_t input_bytes(const struct ir_binding *binding)
 static bool check_memory(const struct evaluation *evaluation)
 {
     bool points = evaluation->request->points.count > 0;
-    int64_t available = oracle_memory_available();
     int64_t needed = points ? input_bytes(evaluation->binding) : oracle_memory(evaluation->binding);
     if (evaluation->request->oracle == REF_BOTH && needed > 0)
         needed = needed > INT64_MAX / 2 ? -1 : needed * 2;
-    if (needed >= 0 && needed <= available)
+    if (needed >= 0 && needed <= evaluation->memory)
         return true;
-    return fail_memory(needed, available, points, evaluation->error);
+    return fail_memory(evaluation, needed, points);
 }
 
 /* ---- inputs ---- */
@@ -142,7 +152,7 @@ static struct array *new_outputs(const struct evaluation *evaluation)
 
 static bool run_compiled(const struct evaluation *evaluation, struct array *outputs)
 {
-    struct oracle_options options = {0};
+    struct oracle_options options = {.memory = evaluation->memory};
     double start = clock_seconds();
     evaluation->result->oracle = "compiled";
     bool good = oracle_run(evaluation->arena, evaluation->code->code, evaluation->binding,
@@ -153,7 +163,7 @@ static bool run_compiled(const struct evaluation *evaluation, struct array *outp
 
 static bool run_interpreter(const struct evaluation *evaluation, struct array *outputs)
 {
-    struct oracle_options options = {0};
+    struct oracle_options options = {.memory = evaluation->memory};
     double start = clock_seconds();
     evaluation->result->oracle = "interpreter";
     bool good = oracle_interpret(evaluation->arena, evaluation->binding, evaluation->result->inputs,
@@ -379,6 +389,7 @@ bool ref_case(const struct ref_request *request, const struct task *task, int nu
     struct evaluation evaluation = {.request = request,
                                     .arena = arena,
                                     .binding = binding,
+                                    .memory = oracle_memory_available(),
                                     .code = code,
                                     .result = result,
                                     .error = error};

@@ -101,7 +101,7 @@ static bool solve_shape(struct ref_request *request, const struct ast_declaratio
         if (dims[i].kind == AST_DIM_RANK && rank_at < 0)
             rank_at = i;
         else if (dims[i].kind != AST_DIM_SIZE)
-            return;                  /* two ranks or a list: there is more than one way to match */
+            return true;             /* two ranks or a list: there is more than one way to match */
     int extra = array->rank - count; /* dimensions of the rank variable, less one */
     if (rank_at < 0 ? extra != 0 : extra < -1)
         return error_set(error, ERROR_ARRAY_MISMATCH,
