@@ -90,9 +90,17 @@ static bool position_digits(struct prover *prover, const struct left_side *left,
             return false;
         if (factor->count == 0)
             continue;
-        digits[(*digit_count)++] =
-            (struct digit){indices[i], factor, index_count(prover, left, indices[i])};
+        struct digit *digit = &digits[(*digit_count)++];
+        *digit = (struct digit){indices[i], factor, index_count(prover, left, indices[i])};
         at = rest;
+        const struct poly *opposite = poly_subtract(prover, poly_constant(prover, 0), factor);
+        const struct poly *one = poly_constant(prover, 1);
+        if (digit->count && prover_shows(prover, poly_subtract(prover, opposite, one))) {
+            /* N-1-i runs backwards over the same elements: count from the other end */
+            const struct poly *last = poly_subtract(prover, digit->count, one);
+            at = poly_add(prover, at, poly_multiply(prover, factor, last));
+            digit->factor = opposite;
+        }
     }
     *offset = at;
     for (int i = 0; i < *digit_count; i++) { /* no product of two indices */
