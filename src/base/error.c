@@ -205,6 +205,7 @@ static struct error *errors_keep(struct errors *errors, const struct error *erro
         errors->list.capacity = ERRORS_MAXIMUM + 1;
     }
     struct error *slot = &errors->list.at[ERRORS_MAXIMUM];
+    errors->said++;
     bool known = false;
     for (size_t i = 0; i < errors->list.count && !known; i++)
         known = same_error(&errors->list.at[i], error);
@@ -225,6 +226,11 @@ struct error *errors_add(struct errors *errors, enum error_code code, struct pla
     error_fill(&error, code, place, format, arguments);
     va_end(arguments);
     return errors_keep(errors, &error);
+}
+
+void errors_again(struct errors *errors)
+{
+    errors->said++;
 }
 
 void errors_take(struct errors *errors, const struct error *error)

@@ -60,22 +60,25 @@ struct errors {
     struct arena *arena;
     struct error_list VECTOR(struct error) list;
     size_t dropped;
+    size_t said; /* all that were ever added, those too that were known already */
 };
 
 struct errors errors_new(struct arena *arena);
 /* A new error to fill in; two at the same place with the same code are kept once. Never NULL. */
 struct error *errors_add(struct errors *errors, enum error_code code, struct place place,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Notes that something failed for a reason that is in the list already. */
+void errors_again(struct errors *errors);
 /* Moves a single error into the list. */
 void errors_take(struct errors *errors, const struct error *error);
 
 /*
  * Appends the error as a person reads it:
  *
- *     nn.op:3:13: error: unknown index 'q' [undefined-name]
- *         y[m, n] = a[m, q]
- *                        ^
- *     hint: did you mean 'k'?
+ *     nn.op:3:22: error: unknown tensor 'wieght' [undefined-name]
+ *         y[m, n] = a[m, n] * wieght[n]
+ *                             ^~~~~~
+ *     hint: did you mean 'weight'?
  */
 void error_render(struct text *out, const struct error *error, bool colour);
 

@@ -7,6 +7,7 @@
 #include "base/map.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/memory.h"
@@ -152,6 +153,8 @@ const char *spelling_nearest(const char *name, const char *const *candidates, si
         if (other == 0 || other > SPELLING_LONGEST)
             continue;
         size_t distance = spelling_distance(name, length, candidates[i], other);
+        if (distance >= (length > other ? length : other)) /* nothing in common */
+            distance = strcasecmp(name, candidates[i]) == 0 ? 0 : bound + 1;
         /* Among equals the first one listed stays. */
         if (distance < bound || (distance == bound && !nearest)) {
             bound = distance;

@@ -634,8 +634,10 @@ static bool find_part(struct call *call)
 {
     struct builder *builder = call->builder;
     call->instance = instance_get(builder->lang, call->op, &call->key, builder->errors);
-    if (!call->instance || !call->instance->part)
+    if (!call->instance || !call->instance->part) {
+        errors_again(builder->errors); /* the callee's fault was reported with the callee */
         return false;
+    }
     call->part = call->instance->part;
     bool known = false;
     for (size_t i = 0; i < builder->instance->callees.count && !known; i++)
@@ -670,11 +672,11 @@ bool check_call(struct builder *builder, const struct ast_expression *expression
             return false;
     if (!fill_defaults(&call))
         return false;
-    size_t before = builder->errors->list.count + builder->errors->dropped;
+    size_t before = builder->errors->said;
     while (solve_round(&call))
-        if (builder->errors->list.count + builder->errors->dropped > before)
+        if (builder->errors->said > before)
             return false;
-    if (builder->errors->list.count + builder->errors->dropped > before)
+    if (builder->errors->said > before)
         return false;
     return report_unknown(&call) && everything_fits(&call) &&
            finish_call(&call, wanted, results, count);

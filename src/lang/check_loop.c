@@ -7,12 +7,11 @@
 static bool add_state(struct builder *builder, struct loop_scope *loop,
                       const struct ast_statement *init)
 {
-    size_t before = builder->errors->list.count + builder->errors->dropped;
+    size_t before = builder->errors->said;
     check_statement(builder, init);
     const struct ast_target *target = &init->targets.at[0];
     struct entity *entity = builder_find(builder, target->name);
-    if (builder->errors->list.count + builder->errors->dropped > before || !entity ||
-        entity->kind != ENTITY_TENSOR)
+    if (builder->errors->said > before || !entity || entity->kind != ENTITY_TENSOR)
         return false;
     struct ir_tensor *state = &builder->tensors.at[entity->number];
     if (state->role != IR_TENSOR_TEMPORARY) {

@@ -799,13 +799,13 @@ static void each(struct builder *builder, const struct ast_statement *statement)
     }
     list->used = true;
     for (int k = 0; k < list->count; k++) {
-        size_t before = builder->errors->list.count + builder->errors->dropped;
+        size_t before = builder->errors->said;
         struct entity *entity =
             builder_add(builder, ENTITY_STATIC, statement->index.name, statement->index.place, k);
         entity->used = true;
         check_statements(builder, &statement->body);
         builder_drop(builder, statement->index.name);
-        if (builder->errors->list.count + builder->errors->dropped > before)
+        if (builder->errors->said > before)
             return; /* the other members would say the same again */
     }
 }
@@ -817,7 +817,7 @@ void check_statement(struct builder *builder, const struct ast_statement *statem
     case AST_LOOP: check_loop(builder, statement); break;
     case AST_EACH: each(builder, statement); break;
     case AST_DEFINE: {
-        size_t before = builder->errors->list.count + builder->errors->dropped;
+        size_t before = builder->errors->said;
         if (statement_is_poisoned(builder, statement)) {
             check_poison(builder, statement);
             break;
@@ -829,7 +829,7 @@ void check_statement(struct builder *builder, const struct ast_statement *statem
             define(builder, statement);
         else
             check_whole(builder, statement);
-        if (builder->errors->list.count + builder->errors->dropped > before)
+        if (builder->errors->said > before)
             check_poison(builder, statement);
         break;
     }

@@ -649,7 +649,7 @@ static bool take_lines(struct tasking *tasking)
 struct task *lang_task(struct lang *lang, struct lang_file *file, const struct ast_task *ast,
                        struct errors *errors)
 {
-    size_t before = errors->list.count + errors->dropped;
+    size_t before = errors->said;
     struct tasking tasking = {.lang = lang, .file = file, .errors = errors, .ast = ast};
     tasking.op = lang_find_op(lang, file, ast->op.name);
     if (!tasking.op) {
@@ -665,7 +665,7 @@ struct task *lang_task(struct lang *lang, struct lang_file *file, const struct a
     tasking.task->name = ast->name.name;
     tasking.task->op_name = ast->op.name;
     tasking.task->place = ast->place;
-    if (!take_lines(&tasking) || errors->list.count + errors->dropped > before)
+    if (!take_lines(&tasking) || errors->said > before)
         return NULL;
     return tasking.task;
 }

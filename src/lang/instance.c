@@ -206,24 +206,24 @@ static void check_all_covered(struct builder *builder)
 
 static struct ir_part *build_part(struct builder *builder)
 {
-    size_t before = builder->errors->list.count + builder->errors->dropped;
+    size_t before = builder->errors->said;
     struct stages stages = {0};
     check_unbound_types(builder);
     check_signature(builder);
-    if (builder->errors->list.count + builder->errors->dropped > before)
+    if (builder->errors->said > before)
         return NULL;
     builder->prover = prover_new(builder->arena, &builder->part, NULL);
     builder->stages = &stages;
     check_statements(builder, &builder->op->body);
     builder->part.stages = stages.at;
     builder->part.stage_count = (int)stages.count;
-    if (builder->errors->list.count + builder->errors->dropped == before)
+    if (builder->errors->said == before)
         check_all_defined(builder);
-    if (builder->errors->list.count + builder->errors->dropped == before) {
+    if (builder->errors->said == before) {
         check_all_covered(builder);
         check_all_used(builder);
     }
-    if (builder->errors->list.count + builder->errors->dropped > before)
+    if (builder->errors->said > before)
         return NULL;
     struct ir_part *part = arena_new(builder->arena, struct ir_part);
     *part = builder->part;

@@ -174,10 +174,10 @@ static struct lang_file *make_file(struct lang *lang, const char *name, const ch
     file->tasks = map_new(lang->arena);
     if (path)
         map_set(&lang->files, path, file);
-    size_t before = errors->list.count + errors->dropped;
+    size_t before = errors->said;
     file->ast = ast_parse(lang->arena, &lang->names, source, errors);
     enter_items(lang, file, errors);
-    file->faulty = errors->list.count + errors->dropped > before;
+    file->faulty = errors->said > before;
     return file;
 }
 
@@ -455,7 +455,7 @@ static void report_doubts(const struct instance *instance, struct errors *errors
 
 bool lang_check(struct lang *lang, struct lang_file *file, struct errors *errors)
 {
-    size_t before = errors->list.count + errors->dropped;
+    size_t before = errors->said;
     if (file->faulty)
         return false;
     struct map reached = map_new(lang->arena);
@@ -481,7 +481,7 @@ bool lang_check(struct lang *lang, struct lang_file *file, struct errors *errors
         if (instances[i] && instances[i]->doubts.count > 0 &&
             !map_get_bytes(&reached, &file->op_list.at[i], sizeof(void *)))
             report_doubts(instances[i], errors);
-    return errors->list.count + errors->dropped == before;
+    return errors->said == before;
 }
 
 const struct ir_program *lang_default_program(struct lang *lang, struct lang_file *file,

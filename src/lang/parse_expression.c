@@ -110,8 +110,9 @@ static struct ast_expression *parse_read(struct parser *parser, struct ast_name 
     if (parser_at_application(parser, "[")) {
         struct place first = parser_since(parser, name.place);
         if (read->a) {
-            parser_fault(parser, ERROR_MISPLACED_ELSE, read->a->place,
-                         "'else' belongs in the last brackets of a read");
+            struct error *error = parser_fault(parser, ERROR_MISPLACED_ELSE, read->a->place,
+                                               "'else' belongs in the last brackets of a read");
+            error_hint(error, "write %.60s[k][... else 0]", read->name);
         } else if (read->list.count != 1 || read->list.at[0]->kind == AST_GROUP) {
             struct error *error =
                 parser_fault(parser, ERROR_EXPECTED, first,

@@ -21,8 +21,7 @@ static void parse_target(struct parser *parser, struct ast_target *target)
             struct error *error =
                 parser_fault(parser, ERROR_MISPLACED_ELSE, parser->token.place,
                              "'else' stands only in a read, not on the left side");
-            error_hint(error, "a choice between values is `%.60s[...] = c ? a : b`",
-                       name.name);
+            error_hint(error, "a choice between values is `%.60s[...] = c ? a : b`", name.name);
         }
         parser_close(parser, "]", open, "after the indices of %s", name.name);
     }

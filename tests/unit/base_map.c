@@ -88,7 +88,8 @@ TEST(spelling_suggests_slips_only)
     CHECK_STR(spelling_nearest("rellu", words, COUNT), "relu");      /* added */
     CHECK_STR(spelling_nearest("sun", words, COUNT), "sum");         /* replaced */
     CHECK_STR(spelling_nearest("maximun", words, COUNT), "maximum");
-    CHECK_STR(spelling_nearest("q", words, COUNT), "k");
+    CHECK_STR(spelling_nearest("q", words, COUNT), NULL); /* nothing in common */
+    CHECK_STR(spelling_nearest("K", words, COUNT), "k");
     CHECK_STR(spelling_nearest("sum", words, COUNT), "sum");
     CHECK_STR(spelling_nearest("conv", words, COUNT), NULL);
     CHECK_STR(spelling_nearest("", words, COUNT), NULL);
