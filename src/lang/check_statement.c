@@ -435,10 +435,7 @@ static int make_fresh(struct definition *definition, size_t number,
     info->layout_count = (int)target->indices.count;
     info->depth = builder->loop_depth - loops_on_left(builder, target);
     info->defined = (struct place){0};
-    struct entity *entity =
-        builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
-    /* a component that is not wanted cannot be left out */
-    entity->used = definition->statement->targets.count > 1;
+    builder_add(builder, ENTITY_TENSOR, target->name, target->name_place, tensor);
     return tensor;
 }
 
