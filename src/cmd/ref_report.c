@@ -6,7 +6,7 @@
 
 #include "cmd/ref.h"
 
-enum { REPORT_FIRST = 4, REPORT_COLUMNS = 9 };
+enum { REPORT_FIRST = 3, REPORT_COLUMNS = 9 };
 
 /* Over the elements that are numbers; with none of them, `some` is false. */
 struct summary {
