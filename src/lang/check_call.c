@@ -95,10 +95,15 @@ static bool take_arguments(struct call *call)
 
 /* ---- types and ranks ---- */
 
-static bool bind_type(struct call *call, const struct argument *argument, enum dtype dtype)
+/*
+ * A declared tensor says what T is. An undeclared temporary has no type of its own, only what it
+ * computes in, so it fits any float type; it decides only where nothing else does.
+ */
+static bool bind_type(struct call *call, const struct argument *argument, int number)
 {
     struct builder *builder = call->builder;
-    enum dtype wanted;
+    const struct ir_tensor *tensor = &builder->tensors.at[number];
+    enum dtype wanted, dtype = tensor->dtype;
     const char *type = argument->declaration->type;
     struct type_binding *binding = instance_type(&call->key, type);
     if (binding && !binding->bound) {
@@ -116,7 +121,7 @@ static bool bind_type(struct call *call, const struct argument *argument, enum d
         wanted = binding->dtype;
     else if (!dtype_parse(type, &wanted))
         return false; /* the op itself is at fault, and says so */
-    if (wanted == dtype)
+    if (wanted == dtype || (!tensor->declared && dtype_is_float(dtype) && dtype_is_float(wanted)))
         return true;
     struct error *error = builder_error(builder, ERROR_TYPE_MISMATCH, argument->place,
                                         "'%s' of %s takes %s here, this is %s", argument->name,
@@ -197,14 +202,16 @@ static bool bind_named_ranks(struct call *call)
 static bool bind_key(struct call *call)
 {
     bool good = bind_named_ranks(call);
-    for (size_t i = 0; i < call->arguments.count && good; i++) {
-        const struct argument *argument = &call->arguments.at[i];
-        for (int k = 0; k < argument->count && good; k++) {
-            const struct ir_tensor *tensor = &call->builder->tensors.at[argument->tensors[k]];
-            good =
-                bind_type(call, argument, tensor->dtype) && bind_rank(call, argument, tensor->rank);
+    for (int declared = 1; declared >= 0; declared--)
+        for (size_t i = 0; i < call->arguments.count && good; i++) {
+            const struct argument *argument = &call->arguments.at[i];
+            for (int k = 0; k < argument->count && good; k++) {
+                const struct ir_tensor *tensor = &call->builder->tensors.at[argument->tensors[k]];
+                if (tensor->declared == (declared == 1))
+                    good = bind_type(call, argument, argument->tensors[k]) &&
+                           bind_rank(call, argument, tensor->rank);
+            }
         }
-    }
     for (size_t i = 0; i < call->expression->named.count && good; i++) {
         const struct ast_named *named = &call->expression->named.at[i];
         struct type_binding *binding = instance_type(&call->key, named->name);

@@ -290,29 +290,46 @@ static bool constant_value(const struct ast_expression *expression, double *numb
     return true;
 }
 
+static bool default_fits(const struct ast_expression *initial, enum dtype dtype, bool is_integer,
+                         int64_t integer)
+{
+    if (dtype == DTYPE_BOOL) /* a T that is bool may also start from 0 or 1 */
+        return initial->kind == AST_BOOL || (is_integer && (integer == 0 || integer == 1));
+    return initial->kind != AST_BOOL && (is_integer || dtype_is_float(dtype));
+}
+
+/* An integer parameter is a symbol and may stand in sizes; any other is a scalar. */
 static void declare_parameter(struct builder *builder, const struct ast_declaration *declaration,
                               const struct ast_name *name)
 {
     double number = 0;
     int64_t integer = 0;
-    bool is_integer = false, is_int = strcmp(declaration->type, "int") == 0;
+    bool is_integer = false;
+    enum dtype dtype = DTYPE_I64, fixed;
     const struct ast_expression *initial = declaration->initial;
+    if (strcmp(declaration->type, "int") != 0 &&
+        !check_type(builder, declaration->type, declaration->type_place, &dtype))
+        return;
+    if (dtype_parse(declaration->type, &fixed) && dtype_is_integer(fixed)) {
+        struct error *error = builder_error(builder, ERROR_UNKNOWN_TYPE, declaration->type_place,
+                                            "an integer parameter has the type 'int'");
+        error_hint(error, "write %s: int", name->name);
+        return;
+    }
     bool constant = !initial || constant_value(initial, &number, &integer, &is_integer);
-    bool is_bool = strcmp(declaration->type, "bool") == 0;
-    bool fits = is_int ? is_integer : is_bool ? initial && initial->kind == AST_BOOL : true;
-    if (initial && (!constant || !fits)) {
+    if (initial && (!constant || !default_fits(initial, dtype, is_integer, integer))) {
         struct error *error = builder_error(builder, ERROR_BAD_DEFAULT, initial->place,
                                             "the default of '%s' must be a constant of type %s",
                                             name->name, declaration->type);
         error_hint(error, "write %s",
-                   is_int    ? "an integer"
-                   : is_bool ? "true or false"
-                             : "a number");
+                   dtype_is_integer(dtype) ? "an integer"
+                   : dtype == DTYPE_BOOL   ? "true or false"
+                                           : "a number");
         return;
     }
     if (!name_is_free(builder, name))
         return;
-    if (is_int) {
+    if (dtype_is_integer(dtype)) {
         int symbol = add_symbol(builder, (struct ir_symbol){.name = name->name,
                                                             .kind = IR_SYMBOL_PARAMETER,
                                                             .has_default = initial != NULL,
@@ -320,15 +337,7 @@ static void declare_parameter(struct builder *builder, const struct ast_declarat
         builder_add(builder, ENTITY_SYMBOL, name->name, name->place, symbol);
         return;
     }
-    struct ir_scalar scalar = {.name = name->name, .has_default = initial != NULL, .value = number};
-    if (!check_type(builder, declaration->type, declaration->type_place, &scalar.dtype))
-        return;
-    if (dtype_is_integer(scalar.dtype)) {
-        struct error *error = builder_error(builder, ERROR_UNKNOWN_TYPE, declaration->type_place,
-                                            "an integer parameter has the type 'int'");
-        error_hint(error, "write %s: int", name->name);
-        return;
-    }
+    struct ir_scalar scalar = {name->name, dtype, initial != NULL, number};
     vector_push(builder->arena, &builder->scalars, scalar);
     builder_sync(builder);
     builder_add(builder, ENTITY_SCALAR, name->name, name->place, (int)builder->scalars.count - 1);

@@ -189,9 +189,10 @@ static void check_all_used(struct builder *builder)
 
 static void check_all_covered(struct builder *builder)
 {
+    const struct ir_definitions *definitions = ir_definitions_new(builder->arena, &builder->part);
     for (size_t i = 0; i < builder->tensors.count; i++) {
         struct text why = text_new(builder->arena);
-        enum cover cover = ir_cover(builder->prover, &builder->part, (int)i, &why);
+        enum cover cover = ir_cover(builder->prover, definitions, (int)i, &why);
         if (cover == COVER_YES)
             continue;
         struct tensor_info *info = &builder->infos.at[i];

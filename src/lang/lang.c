@@ -493,13 +493,26 @@ const struct ir_program *lang_default_program(struct lang *lang, struct lang_fil
     return instance_program(lang, instance_get(lang, op, &key, errors));
 }
 
+struct lang_types lang_types(struct arena *arena, const struct ast_op *op)
+{
+    struct instance_key key = instance_key_new(arena, op);
+    struct lang_types types = {0};
+    for (size_t i = 0; i < key.types.count; i++) {
+        struct lang_type *type = vector_add(arena, &types);
+        type->name = key.types.at[i].name;
+        for (int d = 0; d < DTYPE_COUNT; d++)
+            type->admits[d] = type_class_admits(op, type->name, (enum dtype)d);
+    }
+    return types;
+}
+
 void lang_print_types(struct text *out, const struct ast_op *op)
 {
-    struct instance_key key = instance_key_new(out->arena, op);
-    for (size_t i = 0; i < key.types.count; i++) {
-        text_printf(out, "%s%s:", i ? "; " : "", key.types.at[i].name);
+    struct lang_types types = lang_types(out->arena, op);
+    for (size_t i = 0; i < types.count; i++) {
+        text_printf(out, "%s%s:", i ? "; " : "", types.at[i].name);
         for (int d = 0; d < DTYPE_COUNT; d++)
-            if (type_class_admits(op, key.types.at[i].name, (enum dtype)d))
+            if (types.at[i].admits[d])
                 text_printf(out, " %s", dtype_name((enum dtype)d));
     }
 }

@@ -67,7 +67,14 @@ void lang_suggest_case(struct text *out, const struct ast_op *op);
 const struct ir_program *lang_default_program(struct lang *lang, struct lang_file *file,
                                               const struct ast_op *op, struct errors *errors);
 
-/* Which types each type variable of the op admits, as text: "T: f64 f32 f16 bf16 f8e4 f8e5". */
+/* The type variables of an op, in order, and what each may stand for. */
+struct lang_type {
+    const char *name;
+    bool admits[DTYPE_COUNT];
+};
+struct lang_types VECTOR(struct lang_type);
+struct lang_types lang_types(struct arena *arena, const struct ast_op *op);
+/* The same as text: "T: f64 f32 f16 bf16 f8e4 f8e5". */
 void lang_print_types(struct text *out, const struct ast_op *op);
 
 #endif
