@@ -201,9 +201,10 @@ static bool bind_stages(struct binder *binder, const struct ir_binding *binding,
 static bool bind_covers(struct binder *binder, const struct ir_binding *binding,
                         struct prover *prover)
 {
+    const struct ir_definitions *definitions = ir_definitions_new(binder->arena, binding->part);
     for (int i = 0; i < binding->part->tensor_count; i++) {
         struct text why = text_new(binder->arena);
-        if (ir_cover(prover, binding->part, i, &why) == COVER_YES)
+        if (ir_cover(prover, definitions, i, &why) == COVER_YES)
             continue;
         error_at(binder->error, ERROR_SLICES, binding->part->tensors[i].place, "%s", why.at);
         return explain(binder, binding);

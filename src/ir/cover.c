@@ -24,7 +24,7 @@ struct left_side {
     int loop_count;
 };
 
-enum { LEFT_INDICES = 64, LOOP_NESTING = 16 };
+enum { LEFT_INDICES = 64 };
 
 /* How many values an index takes on the left: its extent, or all rows for segments of offsets. */
 static const struct poly *index_count(struct prover *prover, const struct left_side *left,
@@ -225,43 +225,77 @@ static void write_box(struct prover *prover, const struct left_side *left, int w
     }
 }
 
-struct gathering {
-    struct prover *prover;
-    const struct ir_part *part;
-    int tensor;
-    struct arena *arena;
-    struct boxes boxes;
-    bool whole; /* some stage defines all of it at once */
-    int loops[LOOP_NESTING], loop_count;
+/* ---- what defines a tensor ---- */
+
+struct definition {
+    const struct ir_stage *stage;
+    int write;
+    const int *loops; /* enclosing loop indices */
+    int loop_count;
 };
 
-static void gather_boxes(struct gathering *gathering, const struct ir_stage *stages, int count)
+struct definition_list VECTOR(struct definition);
+
+struct definitions { /* of one tensor */
+    struct definition_list list;
+    bool whole; /* some stage defines all of it at once */
+};
+
+struct ir_definitions {
+    struct arena *arena;
+    const struct ir_part *part;
+    struct definitions *of; /* by tensor */
+};
+
+static void definitions_gather(struct ir_definitions *definitions, const struct ir_stage *stages,
+                               int count, const int *loops, int loop_count)
 {
     for (int i = 0; i < count; i++) {
         const struct ir_stage *stage = &stages[i];
-        if (stage->kind == IR_LOOP && gathering->loop_count < LOOP_NESTING) {
-            gathering->loops[gathering->loop_count++] = stage->loop_index;
-            gather_boxes(gathering, stage->body, stage->body_count);
-            gathering->loop_count--;
+        if (stage->kind == IR_LOOP) {
+            int *inner = arena_array(definitions->arena, (size_t)loop_count + 1, sizeof *inner);
+            for (int k = 0; k < loop_count; k++)
+                inner[k] = loops[k];
+            inner[loop_count] = stage->loop_index;
+            definitions_gather(definitions, stage->body, stage->body_count, inner, loop_count + 1);
             for (int c = 0; c < stage->carry_count; c++)
-                gathering->whole |= stage->carries[c].state == gathering->tensor;
+                definitions->of[stage->carries[c].state].whole = true;
         }
         for (int o = 0; stage->kind == IR_CALL && o < stage->callee->output_count; o++)
-            gathering->whole |= stage->outputs[o] == gathering->tensor;
+            definitions->of[stage->outputs[o]].whole = true;
         for (int w = 0; w < stage->write_count; w++) {
-            if (stage->writes[w].tensor != gathering->tensor)
-                continue;
-            if (stage->kind == IR_SCATTER) {
-                gathering->whole = true;
-                continue;
-            }
-            struct left_side left = {gathering->part, stage, gathering->loops,
-                                     gathering->loop_count};
-            struct box *box = vector_add(gathering->arena, &gathering->boxes);
-            write_box(gathering->prover, &left, w, box);
+            struct definitions *own = &definitions->of[stage->writes[w].tensor];
+            own->whole |= stage->kind == IR_SCATTER;
+            if (!own->whole)
+                vector_push(definitions->arena, &own->list,
+                            (struct definition){stage, w, loops, loop_count});
         }
     }
 }
+
+struct ir_definitions *ir_definitions_new(struct arena *arena, const struct ir_part *part)
+{
+    struct ir_definitions *definitions = arena_new(arena, struct ir_definitions);
+    definitions->arena = arena;
+    definitions->part = part;
+    definitions->of = arena_array(arena, (size_t)part->tensor_count + 1, sizeof *definitions->of);
+    definitions_gather(definitions, part->stages, part->stage_count, NULL, 0);
+    return definitions;
+}
+
+static void gather_boxes(struct prover *prover, const struct ir_part *part,
+                         const struct definition_list *list, struct arena *arena,
+                         struct boxes *boxes)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct definition *definition = &list->at[i];
+        struct left_side left = {part, definition->stage, definition->loops,
+                                 definition->loop_count};
+        write_box(prover, &left, definition->write, vector_add(arena, boxes));
+    }
+}
+
+/* ---- with symbols ---- */
 
 static bool stripe_is_full(struct prover *prover, const struct stripe *stripe,
                            const struct poly *dim)
@@ -352,24 +386,69 @@ struct span {
     int64_t offset, stride, count;
 };
 
+/* The inverse of a modulo m, where they have no common divisor. */
+static wide inverse(wide a, wide m)
+{
+    wide r = m, next = a % m, x = 0, y = 1;
+    while (next != 0) {
+        wide quotient = r / next, rest = r - quotient * next, left = x - quotient * y;
+        r = next;
+        next = rest;
+        x = y;
+        y = left;
+    }
+    return (x % m + m) % m;
+}
+
+static wide greatest_common_divisor(wide a, wide b)
+{
+    while (b != 0) {
+        wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Whether two progressions share an element: the first common one, by congruence. */
 static bool spans_meet(struct span a, struct span b)
 {
     if (a.count == 0 || b.count == 0)
         return false;
-    if (a.count > b.count) {
-        struct span swap = a;
-        a = b;
-        b = swap;
-    }
-    /* The residues repeat after b.stride steps, so no more need be tried. */
-    for (int64_t i = 0; i < a.count; i++) {
-        int64_t at = a.offset + i * a.stride - b.offset;
-        if (at >= 0 && at % b.stride == 0 && at / b.stride < b.count)
-            return true;
-        if (a.stride == 1 && b.stride == 1 && at >= b.count)
+    wide low = a.offset > b.offset ? a.offset : b.offset;
+    wide a_last = a.offset + (wide)(a.count - 1) * a.stride;
+    wide b_last = b.offset + (wide)(b.count - 1) * b.stride;
+    wide high = a_last < b_last ? a_last : b_last;
+    wide common = greatest_common_divisor(a.stride, b.stride);
+    wide apart = (wide)b.offset - a.offset;
+    if (low > high || apart % common != 0)
+        return false;
+    /* a.offset + i * a.stride = b.offset modulo b.stride; the least i, then the first from low */
+    wide modulus = b.stride / common;
+    wide residue = (apart / common % modulus + modulus) % modulus;
+    wide i = residue * inverse(a.stride / common, modulus) % modulus;
+    wide first = a.offset + i * a.stride, step = modulus * a.stride;
+    if (first < low)
+        first += (low - first + step - 1) / step * step;
+    return first <= high;
+}
+
+/* The number of elements; false when it is negative or beyond what can be counted. */
+static bool volume_of(const int64_t *counts, int rank, wide *volume)
+{
+    bool empty = false, large = false;
+    *volume = 1;
+    for (int d = 0; d < rank; d++) {
+        if (counts[d] < 0)
             return false;
+        empty |= counts[d] == 0;
+        large |= *volume > INT64_MAX;
+        if (!large)
+            *volume *= counts[d];
     }
-    return false;
+    if (empty)
+        *volume = 0;
+    return empty || (!large && *volume <= INT64_MAX);
 }
 
 static bool box_spans(const struct ir_tensor *tensor, const struct box *box, struct span *spans)
@@ -388,25 +467,28 @@ static enum cover cover_numeric(struct prover *prover, const struct ir_tensor *t
                                 const struct boxes *boxes, struct arena *arena, struct text *why)
 {
     struct span *spans = arena_array(arena, boxes->count * IR_MAX_RANK + 1, sizeof *spans);
-    wide written = 0, wanted = 1;
+    wide written = 0, wanted;
     int64_t dims[IR_MAX_RANK];
-    for (int d = 0; d < tensor->rank; d++) {
+    for (int d = 0; d < tensor->rank; d++)
         if (!poly_is_constant(prover_size(prover, tensor->dims[d]), &dims[d]))
             return COVER_UNKNOWN;
-        wanted *= dims[d];
-    }
+    if (!volume_of(dims, tensor->rank, &wanted))
+        return COVER_UNKNOWN;
     for (size_t i = 0; i < boxes->count; i++) {
         struct span *own = &spans[i * IR_MAX_RANK];
         if (!box_spans(tensor, &boxes->at[i], own)) {
             text_printf(why, "a left side of '%s' reaches no regular part of it", tensor->name);
             return COVER_UNKNOWN;
         }
-        wide volume = 1;
+        int64_t counts[IR_MAX_RANK];
+        wide volume;
         for (int d = 0; d < tensor->rank; d++)
-            volume *= own[d].count;
+            counts[d] = own[d].count;
+        if (!volume_of(counts, tensor->rank, &volume))
+            return COVER_UNKNOWN;
         for (int d = 0; volume > 0 && d < tensor->rank; d++)
             if (own[d].offset < 0 ||
-                own[d].offset + (own[d].count - 1) * own[d].stride >= dims[d]) {
+                own[d].offset + (wide)(own[d].count - 1) * own[d].stride >= dims[d]) {
                 text_printf(why, "a write reaches outside of dimension %d of '%s'", d + 1,
                             tensor->name);
                 return COVER_NO;
@@ -429,25 +511,14 @@ static enum cover cover_numeric(struct prover *prover, const struct ir_tensor *t
     return COVER_NO;
 }
 
-enum cover ir_cover(struct prover *prover, const struct ir_part *part, int number, struct text *why)
+static enum cover cover_boxes(struct prover *prover, const struct ir_tensor *tensor,
+                              const struct boxes *boxes, struct text *why)
 {
-    const struct ir_tensor *tensor = &part->tensors[number];
-    if (tensor->role == IR_TENSOR_INPUT)
-        return COVER_YES;
-    struct gathering gathering = {.prover = prover, .part = part, .tensor = number};
-    gathering.arena = why->arena;
-    gather_boxes(&gathering, part->stages, part->stage_count);
-    if (gathering.whole)
-        return COVER_YES;
-    if (gathering.boxes.count == 0) {
-        text_printf(why, "'%s' is never defined", tensor->name);
-        return COVER_NO;
-    }
-    enum cover cover = cover_symbolic(prover, tensor, &gathering.boxes, why->arena, why);
+    enum cover cover = cover_symbolic(prover, tensor, boxes, why->arena, why);
     if (cover == COVER_YES)
         return cover;
     size_t length = why->length;
-    enum cover numeric = cover_numeric(prover, tensor, &gathering.boxes, why->arena, why);
+    enum cover numeric = cover_numeric(prover, tensor, boxes, why->arena, why);
     if (numeric == COVER_UNKNOWN)
         text_truncate(why, length);
     else if (numeric == COVER_YES)
@@ -458,4 +529,24 @@ enum cover ir_cover(struct prover *prover, const struct ir_part *part, int numbe
         text_add(why, said);
     }
     return numeric == COVER_UNKNOWN ? cover : numeric;
+}
+
+enum cover ir_cover(struct prover *prover, const struct ir_definitions *definitions, int number,
+                    struct text *why)
+{
+    const struct ir_part *part = definitions->part;
+    const struct definitions *own = &definitions->of[number];
+    const struct ir_tensor *tensor = &part->tensors[number];
+    if (tensor->role == IR_TENSOR_INPUT || own->whole)
+        return COVER_YES;
+    if (own->list.count == 0) {
+        text_printf(why, "'%s' is never defined", tensor->name);
+        return COVER_NO;
+    }
+    struct boxes boxes = {0};
+    struct prover_mark mark = prover_mark(prover);
+    gather_boxes(prover, part, &own->list, why->arena, &boxes);
+    enum cover cover = cover_boxes(prover, tensor, &boxes, why);
+    prover_return(prover, mark);
+    return cover;
 }

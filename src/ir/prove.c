@@ -80,8 +80,14 @@ static struct poly *poly_alloc(struct prover *prover, int count)
                        sizeof(struct poly) + (size_t)count * sizeof(struct poly_term));
 }
 
+/*
+ * No factor is ever INT64_MIN, so that every one may be negated and divided by -1: what would have
+ * it is too big to say.
+ */
 const struct poly *poly_constant(struct prover *prover, int64_t value)
 {
+    if (value == INT64_MIN)
+        return NULL;
     struct poly *poly = poly_alloc(prover, 1);
     poly->count = value != 0;
     poly->terms[0].factor = value;
@@ -113,7 +119,7 @@ static const struct poly *poly_combine(struct prover *prover, const struct poly 
         if (order >= 0 && __builtin_mul_overflow(b->terms[j].factor, factor, &scaled))
             return NULL;
         term.factor = order <= 0 ? a->terms[i].factor : 0;
-        if (__builtin_add_overflow(term.factor, scaled, &term.factor))
+        if (__builtin_add_overflow(term.factor, scaled, &term.factor) || term.factor == INT64_MIN)
             return NULL;
         i += order <= 0;
         j += order >= 0;
@@ -138,7 +144,8 @@ static bool term_multiply(const struct poly_term *a, const struct poly_term *b,
                           struct poly_term *product)
 {
     if (a->degree + b->degree > POLY_DEGREE ||
-        __builtin_mul_overflow(a->factor, b->factor, &product->factor))
+        __builtin_mul_overflow(a->factor, b->factor, &product->factor) ||
+        product->factor == INT64_MIN)
         return false;
     product->degree = a->degree + b->degree;
     int i = 0, j = 0;
@@ -316,7 +323,7 @@ const struct poly *prover_divide(struct prover *prover, const struct poly *a, co
     if (poly_is_constant(b, &y)) {
         if (y == 0)
             return NULL;
-        if (poly_is_constant(a, &x) && y != -1)
+        if (poly_is_constant(a, &x))
             return poly_constant(prover, floor_divide(x, y));
     }
     const struct poly *one = poly_constant(prover, 1);

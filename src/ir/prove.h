@@ -16,7 +16,8 @@ struct poly_term {
     int atoms[POLY_DEGREE]; /* ascending */
 };
 
-/* A sum of terms, sorted, no two alike, no zero factors. NULL stands for "too big to say". */
+/* A sum of terms, sorted, no two alike, no zero factors. NULL stands for "too big to say", such as
+ * a factor that is not of the size of an int64_t or its least one. */
 struct poly {
     int count;
     struct poly_term terms[];
@@ -94,8 +95,11 @@ bool prover_shows_read(struct prover *prover, const struct ir_part *part,
 
 enum cover { COVER_YES, COVER_NO, COVER_UNKNOWN };
 
+/* Which stages define which tensors of a part; made once, before asking about each. */
+struct ir_definitions;
+struct ir_definitions *ir_definitions_new(struct arena *arena, const struct ir_part *part);
 /* `why` gets a sentence when not YES. */
-enum cover ir_cover(struct prover *prover, const struct ir_part *part, int tensor,
+enum cover ir_cover(struct prover *prover, const struct ir_definitions *definitions, int tensor,
                     struct text *why);
 /* Whether the left map of a write is one-to-one. */
 bool ir_injective(struct prover *prover, const struct ir_part *part, const struct ir_stage *stage,
