@@ -90,6 +90,39 @@ static void print_op(struct invocation *invocation, const struct ast_op *op)
         output_printf("    %s\n", types);
 }
 
+static void json_types(struct json *json, struct arena *arena, const struct ast_op *op)
+{
+    struct lang_types types = lang_types(arena, op);
+    json_array(json, "types");
+    for (size_t i = 0; i < types.count; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", types.at[i].name);
+        json_array(json, "dtypes");
+        for (int d = 0; d < DTYPE_COUNT; d++)
+            if (types.at[i].admits[d])
+                json_string(json, NULL, dtype_name((enum dtype)d));
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void json_declarations(struct json *json, const char *key,
+                              const struct ast_declarations *declarations)
+{
+    json_array(json, key);
+    for (size_t i = 0; i < declarations->count; i++)
+        for (size_t k = 0; k < declarations->at[i].names.count; k++) {
+            json_object(json, NULL);
+            json_string(json, "name", declarations->at[i].names.at[k].name);
+            json_string(json, "type", declarations->at[i].type);
+            if (declarations->at[i].is_list)
+                json_bool(json, "list", true);
+            json_end(json);
+        }
+    json_end(json);
+}
+
 static enum exit_code answer_json(struct invocation *invocation, const struct found *found)
 {
     struct arena *arena = invocation->arena;
@@ -104,7 +137,10 @@ static enum exit_code answer_json(struct invocation *invocation, const struct fo
         json_string(&json, "name", op->name.name);
         json_string(&json, "signature", signature_of(arena, op));
         json_string(&json, "description", op->description);
-        json_string(&json, "types", types_of(arena, op));
+        json_types(&json, arena, op);
+        json_declarations(&json, "inputs", &op->inputs);
+        json_declarations(&json, "parameters", &op->parameters);
+        json_declarations(&json, "outputs", &op->outputs);
         json_string(&json, "file", file_of(op));
         json_string(&json, "case", line.at);
         json_end(&json);

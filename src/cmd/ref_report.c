@@ -245,11 +245,38 @@ static void json_tensor(struct json *json, const struct array *array, const char
     json_end(json);
 }
 
+/* Sizes and parameters by name, a rank variable or list as an array. */
+static void json_sizes(struct json *json, const struct ref_result *result)
+{
+    const struct ir_part *part = result->part;
+    json_object(json, "sizes");
+    for (int i = 0; i < part->symbol_count; i++)
+        if (!part->symbols[i].family)
+            json_int(json, part->symbols[i].name, result->task_case->sizes[i]);
+    for (int f = 0; f < part->family_count; f++) {
+        json_array(json, part->families[f].name);
+        for (int i = 0; i < part->symbol_count; i++)
+            if (part->symbols[i].family &&
+                strcmp(part->symbols[i].family, part->families[f].name) == 0)
+                json_int(json, NULL, result->task_case->sizes[i]);
+        json_end(json);
+    }
+    for (int i = 0; i < part->scalar_count; i++) {
+        double value = result->task_case->scalars[i];
+        if (part->scalars[i].dtype == DTYPE_BOOL)
+            json_bool(json, part->scalars[i].name, value != 0);
+        else
+            json_double(json, part->scalars[i].name, value);
+    }
+    json_end(json);
+}
+
 void ref_json(struct json *json, const struct ref_result *result)
 {
     json_object(json, NULL);
     json_int(json, "number", result->number);
     json_string(json, "case", result->task_case->text);
+    json_sizes(json, result);
     json_string(json, "oracle", result->oracle);
     json_double(json, "seconds", result->seconds);
     json_array(json, "tensors");
