@@ -62,7 +62,7 @@ static const struct poly *node_value(struct prover *prover, const struct ir_part
     bool binary = node->op == IR_ADD || node->op == IR_SUB || node->op == IR_MUL ||
                   node->op == IR_FLOORDIV || node->op == IR_FLOORMOD || node->op == IR_MIN ||
                   node->op == IR_MAX;
-    if (binary || node->op == IR_NEG)
+    if (binary || node->op == IR_NEG || node->op == IR_ABS)
         a = node_value(prover, part, nodes, node->a, budget);
     if (binary)
         b = node_value(prover, part, nodes, node->b, budget);
@@ -81,6 +81,10 @@ static const struct poly *node_value(struct prover *prover, const struct ir_part
         break;
     case IR_MIN: a = prover_least(prover, a, b); break;
     case IR_MAX: a = prover_greatest(prover, a, b); break;
+    case IR_ABS: /* the greater of a and -a */
+        b = poly_subtract(prover, poly_constant(prover, 0), a);
+        a = prover_greatest(prover, a, b);
+        break;
     default: break;
     }
     return a ? a : prover_opaque(prover, number);
@@ -151,8 +155,8 @@ void prover_assume_node(struct prover *prover, const struct ir_part *part,
 
 static bool same_size(const struct ir_size *a, const struct ir_size *b)
 {
-    return a == b || (a && b && a->op == IR_SIZE_SYMBOL && b->op == IR_SIZE_SYMBOL &&
-                      a->symbol == b->symbol);
+    return a == b ||
+           (a && b && a->op == IR_SIZE_SYMBOL && b->op == IR_SIZE_SYMBOL && a->symbol == b->symbol);
 }
 
 bool prover_shows_within(struct prover *prover, const struct ir_part *part,

@@ -26,6 +26,7 @@ struct prover {
     struct atoms atoms;
     struct facts facts;
     int effort; /* steps left in the current search */
+    bool apart; /* the search also takes divisions and choices apart */
 };
 
 enum { PROVER_EFFORT = 600, PROVER_DEPTH = 6 };
@@ -560,6 +561,65 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
+static bool prover_search(struct prover *prover, const struct poly *goal, int depth);
+
+/*
+ * With q = a / b rounded down and b >= 1: rest - q >= 0 exactly when b*rest + b - 1 - a >= 0, and
+ * rest + q >= 0 exactly when b*rest + a >= 0. The facts on q alone miss that q is whole.
+ */
+static bool search_divided(struct prover *prover, int atom, int64_t factor, const struct poly *rest,
+                           int depth)
+{
+    const struct poly *a = prover->atoms.at[atom].a, *b = prover->atoms.at[atom].b;
+    const struct poly *below = poly_subtract(prover, b, poly_constant(prover, 1));
+    const struct poly *scaled = poly_multiply(prover, b, rest);
+    if ((factor != 1 && factor != -1) || !prover_search(prover, below, depth - 1))
+        return false;
+    const struct poly *goal = factor > 0
+                                  ? poly_add(prover, scaled, a)
+                                  : poly_subtract(prover, poly_add(prover, scaled, below), a);
+    return prover_search(prover, goal, depth - 1);
+}
+
+/* min(a, b) and max(a, b) are one of a and b: the goal must hold for either, where it is the one.
+ */
+static bool search_chosen(struct prover *prover, int atom, const struct poly *factor,
+                          const struct poly *rest, int depth)
+{
+    bool greatest = prover->atoms.at[atom].kind == ATOM_GREATEST;
+    const struct poly *choices[] = {prover->atoms.at[atom].a, prover->atoms.at[atom].b};
+    for (int i = 0; i < 2; i++) {
+        struct prover_mark mark = prover_mark(prover);
+        const struct poly *ahead = poly_subtract(prover, choices[i], choices[1 - i]);
+        const struct poly *behind = poly_subtract(prover, choices[1 - i], choices[i]);
+        prover_assume(prover, greatest ? ahead : behind);
+        const struct poly *goal = poly_add(prover, rest, poly_multiply(prover, factor, choices[i]));
+        bool shown = prover_search(prover, goal, depth - 1);
+        prover_return(prover, mark);
+        if (!shown)
+            return false;
+    }
+    return true;
+}
+
+/* Without its newest division or choice, which others cannot be made of, the goal is simpler. */
+static bool search_apart(struct prover *prover, const struct poly *goal, int depth)
+{
+    int newest = -1;
+    for (int i = 0; i < goal->count; i++)
+        for (int k = 0; k < goal->terms[i].degree; k++)
+            if (goal->terms[i].atoms[k] > newest &&
+                prover->atoms.at[goal->terms[i].atoms[k]].kind >= ATOM_DIVIDE)
+                newest = goal->terms[i].atoms[k];
+    const struct poly *factor, *rest;
+    int64_t value;
+    if (newest < 0 || !poly_split_atom(prover, goal, newest, &factor, &rest))
+        return false;
+    if (prover->atoms.at[newest].kind != ATOM_DIVIDE)
+        return search_chosen(prover, newest, factor, rest, depth);
+    return poly_is_constant(factor, &value) && search_divided(prover, newest, value, rest, depth);
+}
+
 /*
  * goal >= 0 follows from goal - m*f >= 0 when f >= 0 is a fact and m a monomial that is not
  * negative. Choose f and m so that the obstacle goes away, and go on with what is left.
@@ -573,6 +633,8 @@ static bool prover_search(struct prover *prover, const struct poly *goal, int de
         return true;
     if (depth == 0)
         return false;
+    if (prover->apart && search_apart(prover, goal, depth))
+        return true;
     const struct poly_term *bad = &goal->terms[obstacle];
     for (size_t f = prover->facts.count; f-- > 0;) {
         const struct poly *fact = prover->facts.at[f];
@@ -602,9 +664,14 @@ bool prover_shows(struct prover *prover, const struct poly *goal)
     if (poly_is_constant(goal, &value))
         return value >= 0;
     int saved = prover->effort;
-    prover->effort = PROVER_EFFORT;
-    bool shown = prover_search(prover, goal, PROVER_DEPTH);
+    bool shown = false;
+    for (int apart = 0; !shown && apart < 2; apart++) {
+        prover->effort = PROVER_EFFORT;
+        prover->apart = apart;
+        shown = prover_search(prover, goal, PROVER_DEPTH);
+    }
     prover->effort = saved;
+    prover->apart = false;
     return shown;
 }
 
