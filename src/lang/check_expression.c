@@ -517,10 +517,10 @@ static int check_fn_call(struct stage_builder *stage, const struct ast_expressio
     return value;
 }
 
-/* min and max stand for sizes too, sum and len only there: N[k] and sum(N) inside an index. */
+/* min and max stand for sizes too, sum, prod and len only there: N[k] and sum(N) inside an index. */
 static bool is_size_function(const char *name)
 {
-    return strcmp(name, "sum") == 0 || strcmp(name, "len") == 0;
+    return strcmp(name, "sum") == 0 || strcmp(name, "prod") == 0 || strcmp(name, "len") == 0;
 }
 
 static int check_function(struct stage_builder *stage, const struct ast_expression *call)

@@ -8,7 +8,8 @@ static const struct ir_size *bad_size(struct builder *builder,
 {
     struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
                                         "%s cannot stand in a size", what);
-    error_hint(error, "sizes are made of integers, size names, + - * / %%, min, max, len and sum");
+    error_hint(error,
+               "sizes are made of integers, size names, + - * / %%, min, max, len, sum and prod");
     return NULL;
 }
 
@@ -58,9 +59,9 @@ static const struct ir_size *size_member(struct builder *builder,
     return ir_size_symbol(builder->arena, entity->number + (int)member);
 }
 
-/* sum(N), sum(N, k): of all members, of the first k. */
-static const struct ir_size *size_sum(struct builder *builder,
-                                      const struct ast_expression *expression)
+/* sum(N), sum(N, k): of all members, of the first k. prod(B): how many elements they make. */
+static const struct ir_size *size_fold(struct builder *builder,
+                                       const struct ast_expression *expression, enum ir_size_op op)
 {
     const struct ast_expressions *list = &expression->list;
     struct entity *entity = list->count >= 1 && list->at[0]->kind == AST_NAME
@@ -69,7 +70,7 @@ static const struct ir_size *size_sum(struct builder *builder,
     if (list->count > 2 || !entity ||
         (entity->kind != ENTITY_EACH && entity->kind != ENTITY_RANK)) {
         struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
-                                            "sum takes the sizes of a list");
+                                            "%s takes the sizes of a list", expression->name);
         error_hint(error, "with xs: T[N..., D]... write sum(N), or sum(N, k) for the first k");
         return NULL;
     }
@@ -82,11 +83,11 @@ static const struct ir_size *size_sum(struct builder *builder,
                       entity->name, entity->count, (long long)count);
         return NULL;
     }
-    const struct ir_size *sum = ir_size_constant(builder->arena, 0);
+    const struct ir_size *result = ir_size_constant(builder->arena, op == IR_SIZE_MUL);
     for (int i = 0; i < count; i++)
-        sum = ir_size_make(builder->arena, IR_SIZE_ADD, sum,
-                           ir_size_symbol(builder->arena, entity->number + i));
-    return sum;
+        result = ir_size_make(builder->arena, op, result,
+                              ir_size_symbol(builder->arena, entity->number + i));
+    return result;
 }
 
 static const struct ir_size *size_length(struct builder *builder,
@@ -114,7 +115,9 @@ static const struct ir_size *size_call(struct builder *builder,
                                        const struct ast_expression *expression)
 {
     if (name_is(expression->name, "sum"))
-        return size_sum(builder, expression);
+        return size_fold(builder, expression, IR_SIZE_ADD);
+    if (name_is(expression->name, "prod"))
+        return size_fold(builder, expression, IR_SIZE_MUL);
     if (name_is(expression->name, "len"))
         return size_length(builder, expression);
     bool least = name_is(expression->name, "min"), greatest = name_is(expression->name, "max");

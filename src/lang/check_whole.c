@@ -5,12 +5,29 @@
 
 #include "lang/check.h"
 
+static bool in_library(struct lang *lang, const struct ast_op *op)
+{
+    const struct lang_file *owner = lang_owner(lang, op);
+    const struct lang_file *library = lang_library(lang, NULL);
+    for (size_t i = 0; library && i < library->includes.count; i++)
+        if (library->includes.at[i] == owner)
+            return true;
+    return false;
+}
+
 static bool is_op_call(struct builder *builder, const struct ast_expression *expression)
 {
     enum dtype dtype;
     if (expression->kind != AST_CALL || dtype_parse(expression->name, &dtype))
         return false;
-    return lang_find_op(builder->lang, builder->file, expression->name) != NULL;
+    struct lang_file *file = builder->file;
+    const struct ast_op *op = lang_find_op(builder->lang, file, expression->name);
+    if (!op || expression->named.count)
+        return op != NULL;
+    /* exp, relu: the library has both a function and an op, and only the function never rounds */
+    bool is_function =
+        check_is_builtin(expression->name) || lang_find_fn(builder->lang, file, expression->name);
+    return !is_function || !in_library(builder->lang, op);
 }
 
 /* ---- elementwise ---- */
