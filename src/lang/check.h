@@ -55,6 +55,7 @@ const struct ast_monoid *lang_find_monoid(struct lang *lang, struct lang_file *f
                                           const char *name);
 /* The nearest fn, op or monoid, or NULL. */
 const char *lang_suggest_fn(struct lang *lang, struct lang_file *file, const char *name);
+const char *lang_suggest_monoid(struct lang *lang, struct lang_file *file, const char *name);
 
 /* ---- instances ---- */
 
@@ -136,7 +137,7 @@ struct tensor_info { /* beside each ir_tensor */
     const int
         *layout; /* per written position: 0 one dimension, n > 0 a group of n, -1 an empty group */
     int layout_count;
-    struct place defined;
+    struct place defined, latest;
 };
 
 struct loop_scope {
@@ -177,7 +178,9 @@ struct builder {
     struct stages *stages; /* where finished statements go */
     struct loop_scope *loop;
     int loop_depth;
-    int fresh; /* numbers for unnamed temporaries */
+    int fresh;                             /* numbers for unnamed temporaries */
+    const struct ast_statement *statement; /* being checked */
+    bool is_start;                         /* it is the start of a state */
 };
 
 void builder_sync(struct builder *builder);
@@ -198,6 +201,8 @@ int builder_temporary(struct builder *builder, const char *name, enum dtype dtyp
                       int rank, const struct ir_size *const *dims, struct place place);
 const struct poly *builder_poly(struct builder *builder, const struct ir_size *size);
 bool builder_same_size(struct builder *builder, const struct ir_size *a, const struct ir_size *b);
+/* 'x', 'xs[0]', the next 'h', or "the result" of a call inside an expression. */
+const char *builder_tensor_name(struct builder *builder, int tensor);
 void builder_print_shape(struct builder *builder, struct text *out, int tensor);
 void builder_print_size(struct builder *builder, struct text *out, const struct ir_size *size);
 
@@ -261,13 +266,13 @@ struct stage_builder {
     struct map fn_values; /* fn and arguments -> node + 1 */
     struct statement_indices indices;
     struct groups groups;
-    int guard;                /* condition under which this is evaluated, or IR_NONE */
-    bool in_index;            /* inside brackets: '/' rounds down */
-    struct int_list *exact;   /* inside brackets: conditions of '/!' */
-    bool whole;               /* names of tensors stand for their elements */
-    const int *whole_indices; /* nodes, one per dimension */
-    int whole_rank;
-    struct map hoisted; /* whole: address of a call -> tensor + 1 */
+    int guard;                  /* condition under which this is evaluated, or IR_NONE */
+    bool in_index;              /* inside brackets: '/' rounds down */
+    struct int_list *exact;     /* inside brackets: conditions of '/!' */
+    bool whole;                 /* names of tensors stand for their elements */
+    const int *whole_indices;   /* nodes, one per dimension */
+    int whole_rank, whole_like; /* like: the tensor whose shape it is */
+    struct map hoisted;         /* whole: address of a call -> tensor + 1 */
     const struct fn_scope *fn;
     const struct fn_binding *params; /* monoid: names -> PARAM nodes */
     size_t param_count;
@@ -296,6 +301,8 @@ bool check_is_builtin(const char *name);
 /* The tensor a read or target names; -1 with an error reported. */
 int check_tensor(struct builder *builder, const char *name, struct place place,
                  const struct ast_expression *element);
+/* Whether the tensor has its values at this point of the program; false with an error reported. */
+bool check_readable(struct builder *builder, int tensor, struct place place);
 /* One entry per dimension: an expression, or a member of a group. */
 struct position {
     const struct ast_expression *expression;

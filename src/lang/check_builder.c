@@ -115,9 +115,63 @@ bool builder_same_size(struct builder *builder, const struct ir_size *a, const s
     return prover_shows_equal(builder->prover, builder_poly(builder, a), builder_poly(builder, b));
 }
 
+/* Members of families are "N.0" in a part; a person writes N[0]. */
+static void print_written(struct text *out, const char *name)
+{
+    for (const char *at = name; *at; at++) {
+        bool member = *at == '.' && at > name && at[1] >= '0' && at[1] <= '9';
+        if (!member) {
+            text_char(out, *at);
+            continue;
+        }
+        text_char(out, '[');
+        for (; at[1] >= '0' && at[1] <= '9'; at++)
+            text_char(out, at[1]);
+        text_char(out, ']');
+    }
+}
+
+const char *builder_tensor_name(struct builder *builder, int tensor)
+{
+    const char *name = builder->tensors.at[tensor].name;
+    if (name[0] == '%')
+        return "the result";
+    struct text out = text_new(builder->arena);
+    size_t length = strlen(name);
+    if (length > 5 && strcmp(name + length - 5, ".next") == 0)
+        text_printf(&out, "the next '%.*s'", (int)length - 5, name);
+    else {
+        text_char(&out, '\'');
+        print_written(&out, name);
+        text_char(&out, '\'');
+    }
+    return out.at;
+}
+
 void builder_print_size(struct builder *builder, struct text *out, const struct ir_size *size)
 {
-    ir_size_print(out, size, &builder->part);
+    struct text plain = text_new(builder->arena);
+    ir_size_print(&plain, size, &builder->part);
+    print_written(out, plain.at);
+}
+
+/* The family whose members fill these dimensions from `first` on, or NULL. */
+static const struct ir_family *whole_family(struct builder *builder, const struct ir_tensor *tensor,
+                                            int first)
+{
+    for (size_t f = 0; f < builder->families.count; f++) {
+        const struct ir_family *family = &builder->families.at[f];
+        const struct entity *entity = builder_find(builder, family->name);
+        bool whole = entity && entity->kind == ENTITY_RANK && family->count > 0 &&
+                     first + family->count <= tensor->rank;
+        for (int k = 0; whole && k < family->count; k++) {
+            const struct ir_size *size = tensor->dims[first + k];
+            whole = size->op == IR_SIZE_SYMBOL && size->symbol == entity->number + k;
+        }
+        if (whole)
+            return family;
+    }
+    return NULL;
 }
 
 void builder_print_shape(struct builder *builder, struct text *out, int tensor)
@@ -127,7 +181,13 @@ void builder_print_shape(struct builder *builder, struct text *out, int tensor)
     for (int d = 0; d < entry->rank; d++) {
         if (d > 0)
             text_add(out, ", ");
-        builder_print_size(builder, out, entry->dims[d]);
+        const struct ir_family *family = whole_family(builder, entry, d);
+        if (family) {
+            text_printf(out, "*%s", family->name);
+            d += family->count - 1;
+        } else {
+            builder_print_size(builder, out, entry->dims[d]);
+        }
     }
     text_char(out, ']');
 }

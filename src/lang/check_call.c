@@ -411,6 +411,9 @@ static bool take_named(struct call *call, const struct ast_named *named)
     for (int i = 0; i < call->part->scalar_count; i++)
         vector_push(call->builder->arena, &known, call->part->scalars[i].name);
     const char *near = spelling_nearest(named->name, known.at, known.count);
+    struct text signature = text_new(call->builder->arena);
+    ast_print_signature(&signature, call->op);
+    error_detail(error, "%s", signature.at);
     if (near)
         error_hint(error, "did you mean '%s'?", near);
     return false;
@@ -429,9 +432,9 @@ static bool fill_defaults(struct call *call)
         if (call->scalars[i] != IR_NONE)
             continue;
         if (!scalar->has_default) {
-            struct error *error =
-                builder_error(builder, ERROR_MISSING_ARGUMENT, call->expression->place,
-                              "%s needs '%s'", call->op->name.name, scalar->name);
+            struct error *error = builder_error(
+                builder, ERROR_MISSING_ARGUMENT, call->expression->place,
+                "'%s' of %s is not given and has no default", scalar->name, call->op->name.name);
             error_hint(error, "give it: %s(...; %s=...)", call->op->name.name, scalar->name);
             return false;
         }
@@ -456,9 +459,11 @@ static bool report_unknown(struct call *call)
         const struct ir_symbol *symbol = &call->part->symbols[i];
         if (call->sizes[i] || symbol->kind == IR_SYMBOL_LET)
             continue;
-        struct error *error =
-            builder_error(call->builder, ERROR_MISSING_ARGUMENT, call->expression->place,
-                          "'%s' of %s follows from no argument", symbol->name, call->op->name.name);
+        struct error *error = builder_error(
+            call->builder, ERROR_MISSING_ARGUMENT, call->expression->place,
+            symbol->kind == IR_SYMBOL_PARAMETER ? "'%s' of %s is not given and has no default"
+                                                : "'%s' of %s follows from no argument",
+            symbol->name, call->op->name.name);
         error_hint(error, "give it: %s(...; %s=...)", call->op->name.name, symbol->name);
         return false;
     }
@@ -482,10 +487,12 @@ static bool dims_fit(struct call *call, const struct argument *argument, int ten
         ir_size_print(&form, inner->dims[d], call->part);
         if (wanted)
             builder_print_size(builder, &must, wanted);
+        bool plain = strcmp(form.at, must.at) == 0;
         struct error *error =
             builder_error(builder, ERROR_SHAPE_MISMATCH, argument->place,
-                          "dimension %d of '%s' is %s, but %s wants %s there (%s)", d + 1,
-                          outer->name, is.at, call->op->name.name, must.at, form.at);
+                          "dimension %d of %s is %s, but %s wants %s there%s%s%s", d + 1,
+                          builder_tensor_name(builder, tensor), is.at, call->op->name.name, must.at,
+                          plain ? "" : " (its ", plain ? "" : form.at, plain ? "" : ")");
         int64_t x, y;
         bool numbers = wanted && poly_is_constant(builder_poly(builder, wanted), &x) &&
                        poly_is_constant(builder_poly(builder, outer->dims[d]), &y);
@@ -580,8 +587,8 @@ static int make_result(struct call *call, int output, int wanted)
             struct text must = text_new(builder->arena);
             builder_print_shape(builder, &must, wanted);
             builder_error(builder, ERROR_SHAPE_MISMATCH, call->expression->place,
-                          "%s gives the shape [%s], '%s' has %s", call->op->name.name, is.at,
-                          target->name, must.at);
+                          "%s gives the shape [%s], %s has %s", call->op->name.name, is.at,
+                          builder_tensor_name(builder, wanted), must.at);
             return -1;
         }
         if (target->declared && target->dtype == inner->dtype && target->role != IR_TENSOR_STATE)
@@ -598,10 +605,19 @@ static bool finish_call(struct call *call, const int *wanted, int *results, int 
 {
     struct builder *builder = call->builder;
     if (count != call->part->output_count) {
-        builder_error(builder, ERROR_TUPLE_WIDTH, call->expression->place,
-                      "%s gives %d result%s, here %s %d", call->op->name.name,
-                      call->part->output_count, call->part->output_count == 1 ? "" : "s",
-                      count == 1 ? "is" : "are", count);
+        struct error *error =
+            builder_error(builder, ERROR_TUPLE_WIDTH, call->expression->place,
+                          "%s gives %d result%s, here %s %d name%s for %s", call->op->name.name,
+                          call->part->output_count, call->part->output_count == 1 ? "" : "s",
+                          count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
+                          call->part->output_count == 1 ? "it" : "them");
+        struct text names = text_new(builder->arena);
+        for (int i = 0; i < call->part->output_count; i++)
+            text_printf(&names, "%s%s", i ? ", " : "",
+                        call->part->tensors[call->part->outputs[i]].name);
+        error_hint(error,
+                   call->part->output_count == 1 ? "write %s = %s(...)" : "write (%s) = %s(...)",
+                   names.at, call->op->name.name);
         return false;
     }
     int *inputs = arena_array(builder->arena, (size_t)call->part->input_count + 1, sizeof *inputs);

@@ -140,8 +140,9 @@ static bool count_groups(struct stage_builder *stage, const struct ast_statement
         note_group(stage, domain->name, domain->place);
         struct entity *entity = builder_find(builder, domain->high->name);
         if (!entity || entity->kind != ENTITY_RANK) {
-            builder_error(builder, ERROR_UNDEFINED_NAME, domain->high->place, "unknown sizes '*%s'",
-                          domain->high->name);
+            struct error *error = builder_error(builder, ERROR_UNDEFINED_NAME, domain->high->place,
+                                                "unknown sizes '*%s'", domain->high->name);
+            error_hint(error, "write the name that stands in an input, as in x: T[*B, D]");
             return false;
         }
         entity->used = true;
@@ -254,12 +255,22 @@ static bool take_extent(struct stage_builder *stage, struct statement_index *ind
     struct text one = text_new(builder->arena), other = text_new(builder->arena);
     builder_print_size(builder, &one, index->extent);
     builder_print_size(builder, &other, extent);
-    struct error *error = builder_error(builder, ERROR_EXTENT_MISMATCH, place,
-                                        "index '%s' runs to %s here (%s), but to %s elsewhere (%s)",
-                                        index->name, other.at, from, one.at, index->extent_from);
+    struct error *error = builder_error(
+        builder, ERROR_EXTENT_MISMATCH, place,
+        "index '%s%s' runs to %s here (%s), but to %s elsewhere (%s)", index->member < 0 ? "" : "*",
+        index->name, other.at, from, one.at, index->extent_from);
     error_note(error, index->extent_place, "the other use");
-    error_hint(error, "say how far: over %s < %s; or, if they are always equal: where %s == %s",
-               index->name, one.at, one.at, other.at);
+    int64_t a, b;
+    if (index->member >= 0)
+        error_hint(error,
+                   "if the sizes are always equal, give them the same name in the signature");
+    else if (poly_is_constant(builder_poly(builder, index->extent), &a) &&
+             poly_is_constant(builder_poly(builder, extent), &b))
+        error_hint(error, "use two indices, or say how far this one runs: ... over %s < %lld",
+                   index->name, (long long)(a < b ? a : b));
+    else
+        error_hint(error, "say how far: over %s < %s; or, if they are always equal: where %s == %s",
+                   index->name, one.at, one.at, other.at);
     return false;
 }
 
@@ -494,7 +505,15 @@ static bool report_open(struct stage_builder *stage)
             builder_error(stage->builder, ERROR_OPEN_EXTENT, index->place,
                           "how far index '%s' runs follows from nothing", index->name);
         error_detail(error, "it stands alone in no dimension of a tensor whose shape is known");
-        error_hint(error, "say it: ... over %s < N", index->name);
+        if (stage->builder->is_start)
+            error_hint(error, "declare the state above the loop, with its sizes: h: f32[...]");
+        else if (!index->on_right)
+            error_hint(error,
+                       "say it: ... over %s < N; or declare the tensor on the left above: "
+                       "t: f32[...]",
+                       index->name);
+        else
+            error_hint(error, "say it: ... over %s < N", index->name);
         good = false;
     }
     return good;

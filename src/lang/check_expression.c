@@ -154,8 +154,9 @@ static int check_name(struct stage_builder *stage, const struct ast_expression *
         return float_constant(stage, 3.14159265358979323846);
     struct error *error = builder_error(stage->builder, ERROR_UNDEFINED_NAME, expression->place,
                                         "unknown name '%s'", name);
-    if (stage->fn)
-        error_hint(error, "a fn sees only its parameters, constants and other fns");
+    if (stage->fn || stage->params)
+        error_hint(error, "a %s sees only its %s, constants and fns", stage->fn ? "fn" : "monoid",
+                   stage->fn ? "parameters" : "components");
     else
         builder_suggest(stage->builder, error, name, NULL, 0);
     return IR_NONE;
@@ -213,7 +214,12 @@ static bool want_integers(struct stage_builder *stage, int a, int b,
         return true;
     struct error *error =
         builder_error(stage->builder, ERROR_TYPE_MISMATCH, at->place, "'%s' is for integers", what);
-    error_hint(error, "for floats there are /, floor, trunc and fmod");
+    if (stage_type(stage, a) == DTYPE_BOOL || (b != IR_NONE && stage_type(stage, b) == DTYPE_BOOL))
+        error_hint(error, "truth values are combined with and, or, not");
+    else if (at->kind == AST_BINARY)
+        error_hint(error, "for floats there are /, floor and fmod");
+    else
+        error_hint(error, "make it an integer first: i64(...) cuts off");
     return false;
 }
 
@@ -407,15 +413,26 @@ static bool want_arguments(struct stage_builder *stage, const struct ast_express
                            size_t count)
 {
     if (call->named.count > 0) {
-        builder_error(stage->builder, ERROR_UNKNOWN_PARAMETER, call->named.at[0].place,
-                      "'%s' has no named parameters", call->name);
+        struct error *error =
+            builder_error(stage->builder, ERROR_UNKNOWN_PARAMETER, call->named.at[0].place,
+                          "'%s' has no named parameters", call->name);
+        error_hint(error, "only ops have them: give its arguments in order");
         return false;
     }
     if (call->list.count == count)
         return true;
-    builder_error(stage->builder, ERROR_ARGUMENT_COUNT, call->place,
-                  "%s takes %zu argument%s, not %zu", call->name, count, count == 1 ? "" : "s",
-                  call->list.count);
+    struct error *error = builder_error(stage->builder, ERROR_ARGUMENT_COUNT, call->place,
+                                        "%s takes %zu argument%s, not %zu", call->name, count,
+                                        count == 1 ? "" : "s", call->list.count);
+    const struct ast_fn *fn = lang_find_fn(
+        stage->builder->lang, stage->fn ? stage->fn->file : stage->builder->file, call->name);
+    if (fn)
+        error_note(error, fn->name.place, "defined here");
+    else if (strcmp(call->name, "max") == 0 || strcmp(call->name, "min") == 0)
+        error_hint(error,
+                   call->list.count < 2 ? "over an index it is a reduction: y %s= x[i]"
+                                        : "nest it: %s(a, %s(b, c))",
+                   call->name, call->name);
     return false;
 }
 
@@ -466,14 +483,35 @@ static int check_builtin(struct stage_builder *stage, const struct ast_expressio
                         : stage_binary(stage, op, result, a, other);
 }
 
+/* One report for each cycle, at the call that closes it when seen from its first fn. */
+static void report_recursion(struct stage_builder *stage, const struct ast_expression *call,
+                             const struct ast_fn *fn)
+{
+    struct builder *builder = stage->builder;
+    bool known = false;
+    for (const struct fn_scope *scope = stage->fn; scope && scope->fn != fn; scope = scope->outer)
+        known |= !builder->op && scope->fn->name.place.source == fn->name.place.source &&
+                 scope->fn->name.place.offset < fn->name.place.offset;
+    for (size_t i = 0; builder->op && i < builder->errors->list.count; i++)
+        known |= builder->errors->list.at[i].code == ERROR_RECURSION;
+    if (known) {
+        errors_again(builder->errors);
+        return;
+    }
+    struct error *error =
+        builder_error(builder, ERROR_RECURSION, call->place, "fn '%s' calls itself", call->name);
+    if (stage->fn->fn != fn)
+        error_detail(error, "through '%s'", stage->fn->fn->name.name);
+    error_hint(error, "a fn is one expression without recursion; an op has `loop`");
+}
+
 static int check_fn_call(struct stage_builder *stage, const struct ast_expression *call,
                          const struct ast_fn *fn)
 {
     struct builder *builder = stage->builder;
     for (const struct fn_scope *scope = stage->fn; scope; scope = scope->outer)
         if (scope->fn == fn) {
-            builder_error(builder, ERROR_RECURSION, call->place, "fn '%s' calls itself",
-                          call->name);
+            report_recursion(stage, call, fn);
             return IR_NONE;
         }
     int depth = stage->fn ? stage->fn->depth + 1 : 1;
@@ -549,12 +587,19 @@ static int check_function(struct stage_builder *stage, const struct ast_expressi
     if (lang_find_op(builder->lang, file, call->name)) {
         struct error *error = builder_error(builder, ERROR_OP_IN_EXPRESSION, call->place,
                                             "'%s' is an op: it takes whole tensors", call->name);
-        error_hint(error, "give it a line of its own: t = %s(...), then read t[...]", call->name);
+        if (stage->fn)
+            error_hint(error, "a fn works on single values: make this fn an op");
+        else
+            error_hint(error, "give it a line of its own: t = %s(...), then read t[...]",
+                       call->name);
         return IR_NONE;
     }
-    struct error *error = builder_error(builder, ERROR_UNKNOWN_FUNCTION, call->name_place,
-                                        "there is no function '%s'", call->name);
+    struct error *error = builder_error(
+        builder, ERROR_UNKNOWN_FUNCTION, call->name_place,
+        stage->whole ? "there is no fn or op '%s'" : "there is no fn '%s'", call->name);
     const char *near = lang_suggest_fn(builder->lang, file, call->name);
+    if (!near && stage->whole)
+        near = lang_suggest_op(builder->lang, file, call->name);
     if (builder_find(builder, call->name))
         error_hint(error, "elements are read with brackets: %s[...]", call->name);
     else if (near)

@@ -8,7 +8,9 @@ static bool add_state(struct builder *builder, struct loop_scope *loop,
                       const struct ast_statement *init)
 {
     size_t before = builder->errors->said;
+    builder->is_start = true;
     check_statement(builder, init);
+    builder->is_start = false;
     const struct ast_target *target = &init->targets.at[0];
     struct entity *entity = builder_find(builder, target->name);
     if (builder->errors->said > before || !entity || entity->kind != ENTITY_TENSOR)

@@ -40,6 +40,8 @@ static const struct ir_monoid *check_builtin_monoid(struct builder *builder,
                           width == 1 ? "is" : "are", width);
         if (monoid->width == 2)
             error_hint(error, "value and index: (v[b], i[b]) %s= (x[b, d], d)", builtin->symbol);
+        else
+            error_hint(error, "write one statement for each");
         return NULL;
     }
     bool logic = monoid->kind == IR_ALL || monoid->kind == IR_ANY;
@@ -51,8 +53,9 @@ static const struct ir_monoid *check_builtin_monoid(struct builder *builder,
         return NULL;
     }
     if (width == 2 && types[1] != DTYPE_I64) {
-        builder_error(builder, ERROR_TYPE_MISMATCH, place,
-                      "the second component of %s= is an integer", builtin->symbol);
+        error = builder_error(builder, ERROR_TYPE_MISMATCH, place,
+                              "the second component of %s= is an integer", builtin->symbol);
+        error_hint(error, "value and index: (v[b], i[b]) %s= (x[b, d], d)", builtin->symbol);
         return NULL;
     }
     return monoid;
@@ -60,18 +63,26 @@ static const struct ir_monoid *check_builtin_monoid(struct builder *builder,
 
 /* ---- user monoids ---- */
 
+static const char *type_word(enum dtype type)
+{
+    return type == DTYPE_BOOL ? "a truth value" : type == DTYPE_I64 ? "an integer" : "a float";
+}
+
 /* The type of a component follows from its unit; an integer unit may also start floats. */
 static bool check_units(struct stage_builder *stage, const struct ast_monoid *ast,
-                        const enum dtype *types, int *units, enum dtype *own)
+                        struct place place, const enum dtype *types, int *units, enum dtype *own)
 {
+    static const struct fn_binding nothing;
+    stage->params = &nothing; /* a monoid sees nothing of the op that uses it */
     for (size_t i = 0; i < ast->units.count; i++) {
         units[i] = check_value(stage, ast->units.at[i]);
         if (units[i] == IR_NONE)
             return false;
         enum ir_op op = stage->nodes.at[units[i]].op;
         if (op != IR_INT && op != IR_FLOAT && op != IR_BOOL) {
-            builder_error(stage->builder, ERROR_BAD_UNIT, ast->units.at[i]->place,
-                          "a unit is a constant");
+            struct error *error = builder_error(stage->builder, ERROR_BAD_UNIT,
+                                                ast->units.at[i]->place, "a unit is a constant");
+            error_hint(error, "write a number, true, false, inf or -inf");
             return false;
         }
         own[i] = stage_type(stage, units[i]);
@@ -79,9 +90,11 @@ static bool check_units(struct stage_builder *stage, const struct ast_monoid *as
             bool widens = dtype_is_float(types[i]) && own[i] != DTYPE_BOOL;
             bool narrows = dtype_is_float(own[i]) && types[i] == DTYPE_I64;
             if (!widens && !narrows) {
-                builder_error(stage->builder, ERROR_TYPE_MISMATCH, ast->units.at[i]->place,
-                              "component %zu of '%s' has another type where it is used", i + 1,
-                              ast->name.name);
+                struct error *error =
+                    builder_error(stage->builder, ERROR_TYPE_MISMATCH, place,
+                                  "component %zu of '%s' is %s, here it is %s", i + 1,
+                                  ast->name.name, type_word(own[i]), type_word(types[i]));
+                error_note(error, ast->units.at[i]->place, "its type is that of its unit");
                 return false;
             }
             own[i] = widens ? types[i] : own[i];
@@ -109,17 +122,27 @@ static bool check_results(struct stage_builder *stage, const struct ast_monoid *
     stage->params = params;
     stage->param_count = width * 2;
     for (size_t i = 0; i < width; i++) {
+        struct place place = ast->results.at[i]->place;
         results[i] = check_value(stage, ast->results.at[i]);
-        results[i] =
-            stage_store(stage, results[i], types[i], ast->results.at[i]->place, ast->name.name);
         if (results[i] == IR_NONE)
             return false;
+        enum dtype type = stage_type(stage, results[i]);
+        if ((type == DTYPE_BOOL) != (types[i] == DTYPE_BOOL) ||
+            (types[i] == DTYPE_I64 && type != DTYPE_I64)) {
+            struct error *error =
+                builder_error(stage->builder, ERROR_TYPE_MISMATCH, place,
+                              "component %zu of '%s' is %s, this is %s", i + 1, ast->name.name,
+                              type_word(types[i]), type_word(type));
+            error_note(error, ast->units.at[i]->place, "its type is that of its unit");
+            return false;
+        }
+        results[i] = stage_store(stage, results[i], types[i], place, ast->name.name);
     }
     return true;
 }
 
 static struct ir_monoid *build_monoid(struct builder *builder, const struct ast_monoid *ast,
-                                      const enum dtype *types, enum dtype *own)
+                                      struct place place, const enum dtype *types, enum dtype *own)
 {
     struct stage_builder *stage = arena_new(builder->arena, struct stage_builder);
     stage_builder_init(stage, builder);
@@ -128,8 +151,8 @@ static struct ir_monoid *build_monoid(struct builder *builder, const struct ast_
     size_t width = ast->left.count;
     int *results = arena_array(builder->arena, width + 1, sizeof *results);
     int *units = arena_array(builder->arena, width + 1, sizeof *units);
-    bool good =
-        check_units(stage, ast, types, units, own) && check_results(stage, ast, own, results);
+    bool good = check_units(stage, ast, place, types, units, own) &&
+                check_results(stage, ast, own, results);
     builder->file = file;
     if (!good)
         return NULL;
@@ -173,6 +196,8 @@ const struct ir_monoid *check_monoid(struct builder *builder, const char *name, 
         for (int i = 0; i < BUILTIN_COUNT; i++)
             known[i] = builtins[i].symbol;
         const char *near = spelling_nearest(name, known, BUILTIN_COUNT);
+        if (!near)
+            near = lang_suggest_monoid(builder->lang, builder->file, name);
         if (near)
             error_hint(error, "did you mean '%s='?", near);
         else
@@ -184,7 +209,8 @@ const struct ir_monoid *check_monoid(struct builder *builder, const char *name, 
     }
     if ((size_t)width != ast->left.count) {
         error = builder_error(builder, ERROR_TUPLE_WIDTH, place,
-                              "'%s' has %zu components, here are %d", name, ast->left.count, width);
+                              "'%s' has %zu component%s, here %s %d", name, ast->left.count,
+                              ast->left.count == 1 ? "" : "s", width == 1 ? "is" : "are", width);
         error_note(error, ast->name.place, "defined here");
         return NULL;
     }
@@ -199,7 +225,7 @@ const struct ir_monoid *check_monoid(struct builder *builder, const char *name, 
     struct ir_monoid *monoid = map_get_bytes(&builder->lang->monoids, &key, sizeof key);
     enum dtype own[CHECK_MAX_WIDTH];
     if (!monoid)
-        monoid = build_monoid(builder, ast, types, own);
+        monoid = build_monoid(builder, ast, place, types, own);
     if (!monoid)
         return NULL;
     map_set_bytes(&builder->lang->monoids, &key, sizeof key, monoid);
@@ -253,7 +279,7 @@ static bool values_agree(const struct ir_monoid *monoid, const struct ir_value *
 static void print_values(struct text *out, const struct ir_monoid *monoid,
                          const struct ir_value *values)
 {
-    text_char(out, '(');
+    text_add(out, monoid->width > 1 ? "(" : "");
     for (int i = 0; i < monoid->width; i++) {
         text_add(out, i ? ", " : "");
         if (component_is_float(monoid, i))
@@ -261,7 +287,7 @@ static void print_values(struct text *out, const struct ir_monoid *monoid,
         else
             text_printf(out, "%lld", (long long)values[i].integer);
     }
-    text_char(out, ')');
+    text_add(out, monoid->width > 1 ? ")" : "");
 }
 
 static void draw_values(const struct ir_monoid *monoid, struct random *random,
@@ -287,17 +313,20 @@ static bool report_trial(struct builder *builder, const struct ast_monoid *ast,
         "if the order matters, say so: add the word `ordered` at the end",
         "combining with the unit must leave a value as it is"};
     int kind = code == ERROR_NOT_ASSOCIATIVE ? 0 : code == ERROR_NOT_COMMUTATIVE ? 1 : 2;
+    static const char *const forms[][2] = {
+        {"(a b) c", "a (b c)"}, {"a b", "b a"}, {"unit a", "a unit"}};
     struct text operands = text_new(builder->arena), results = text_new(builder->arena);
     for (int i = 0; i < count; i++) {
-        text_add(&operands, i ? ", " : "");
+        text_printf(&operands, "%s%c = ", i ? ", " : "", 'a' + i);
         print_values(&operands, monoid, values[i]);
     }
+    text_printf(&results, "%s is ", forms[kind][0]);
     print_values(&results, monoid, one);
-    text_add(&results, " and ");
+    text_printf(&results, ", %s is ", forms[kind][1]);
     print_values(&results, monoid, other);
     struct error *error =
         builder_error(builder, code, ast->name.place, "monoid '%s' %s", ast->name.name, what[kind]);
-    error_detail(error, "with %s it gives %s", operands.at, results.at);
+    error_detail(error, "with %s: %s", operands.at, results.at);
     error_hint(error, "%s", hints[kind]);
     return false;
 }
@@ -384,7 +413,7 @@ void check_monoid_definition(struct lang *lang, struct lang_file *file,
         }
     if (!widths_agree(&builder, ast) || repeated_name(&builder, &ast->left, &ast->right))
         return;
-    struct ir_monoid *monoid = build_monoid(&builder, ast, NULL, own);
+    struct ir_monoid *monoid = build_monoid(&builder, ast, ast->name.place, NULL, own);
     if (monoid)
         try_monoid(&builder, ast, monoid);
 }

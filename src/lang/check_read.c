@@ -5,19 +5,69 @@
 
 #include "lang/check.h"
 
+/* The statement that defines a tensor, wherever in the body it stands. */
+static const struct ast_statement *find_definition(const struct ast_statements *body,
+                                                   const char *name)
+{
+    const struct ast_statement *found = NULL;
+    for (size_t i = 0; i < body->count && !found; i++) {
+        const struct ast_statement *statement = &body->at[i];
+        for (size_t k = 0; k < statement->targets.count && !found; k++)
+            if (strcmp(statement->targets.at[k].name, name) == 0)
+                found = statement;
+        for (size_t k = 0; k < statement->finals.count && !found; k++)
+            if (strcmp(statement->finals.at[k].name, name) == 0)
+                found = statement;
+        if (!found)
+            found = find_definition(&statement->body, name);
+    }
+    return found;
+}
+
+static void report_early(struct builder *builder, const char *name, struct place place,
+                         const struct ast_statement *definition)
+{
+    struct error *error;
+    if (definition && definition == builder->statement) {
+        error = builder_error(builder, ERROR_USED_BEFORE_DEFINED, place,
+                              "'%s' is read in its own definition", name);
+        error_hint(error, "a running sum is a scan: y[i] scan += x[i]; other recurrences are "
+                          "written with `loop`");
+        return;
+    }
+    error = builder_error(builder, ERROR_USED_BEFORE_DEFINED, place,
+                          "'%s' is read before it is defined", name);
+    if (definition)
+        error_note(error, definition->place, "defined here");
+    error_hint(error, "move the statement that defines it up");
+}
+
+static void report_unknown(struct builder *builder, const char *name, struct place place)
+{
+    const struct ast_statement *definition =
+        builder->op ? find_definition(&builder->op->body, name) : NULL;
+    if (definition) {
+        report_early(builder, name, place, definition);
+        return;
+    }
+    struct error *error =
+        builder_error(builder, ERROR_UNDEFINED_NAME, place, "unknown tensor '%s'", name);
+    builder_suggest(builder, error, name, NULL, 0);
+}
+
 int check_tensor(struct builder *builder, const char *name, struct place place,
                  const struct ast_expression *element)
 {
     struct entity *entity = builder_find(builder, name);
     if (!entity) {
-        struct error *error =
-            builder_error(builder, ERROR_UNDEFINED_NAME, place, "unknown tensor '%s'", name);
-        builder_suggest(builder, error, name, NULL, 0);
+        report_unknown(builder, name, place);
         return -1;
     }
     entity->used = true;
-    if (entity->kind == ENTITY_FAILED)
+    if (entity->kind == ENTITY_FAILED) {
+        errors_again(builder->errors);
         return -1;
+    }
     if (entity->kind == ENTITY_LIST) {
         int64_t member;
         if (!element) {
@@ -30,8 +80,8 @@ int check_tensor(struct builder *builder, const char *name, struct place place,
             return -1;
         if (member < 0 || member >= entity->count) {
             builder_error(builder, ERROR_BAD_LIST, element->place,
-                          "'%s' has %d members, no number %lld", name, entity->count,
-                          (long long)member);
+                          "'%s' has %d member%s, no number %lld", name, entity->count,
+                          entity->count == 1 ? "" : "s", (long long)member);
             return -1;
         }
         return entity->number + (int)member;
@@ -50,8 +100,7 @@ int check_tensor(struct builder *builder, const char *name, struct place place,
     return entity->number;
 }
 
-/* Whether the tensor has its values at this point of the program. */
-static bool is_readable(struct builder *builder, int tensor, struct place place)
+bool check_readable(struct builder *builder, int tensor, struct place place)
 {
     struct tensor_info *info = &builder->infos.at[tensor];
     const char *name = builder->tensors.at[tensor].name;
@@ -64,9 +113,7 @@ static bool is_readable(struct builder *builder, int tensor, struct place place)
         return false;
     }
     if (info->definitions == 0) {
-        error = builder_error(builder, ERROR_USED_BEFORE_DEFINED, place,
-                              "'%s' is read before it is defined", name);
-        error_hint(error, "move the statement that defines it up");
+        report_early(builder, name, place, find_definition(&builder->op->body, name));
         return false;
     }
     if (info->pending) {
@@ -90,14 +137,33 @@ static struct group *find_group(struct stage_builder *stage, const char *name)
     return NULL;
 }
 
+static struct error *rank_error(struct builder *builder, struct place place, const char *name,
+                                int rank, int count)
+{
+    struct error *error =
+        rank == 0
+            ? builder_error(builder, ERROR_RANK_MISMATCH, place,
+                            "'%s' has no dimensions, here %s %d %s", name,
+                            count == 1 ? "is" : "are", count, count == 1 ? "index" : "indices")
+            : builder_error(builder, ERROR_RANK_MISMATCH, place,
+                            "'%s' has %d dimension%s, here %s %d %s", name, rank,
+                            rank == 1 ? "" : "s", count == 1 ? "is" : "are", count,
+                            count == 1 ? "index" : "indices");
+    if (rank == 0)
+        error_hint(error, "its one element is %s[]", name);
+    return error;
+}
+
 /* How many dimensions each *b stands for; false with an error reported. */
 static bool count_groups(struct stage_builder *stage, const struct ast_expressions *indices,
                          int rank, const struct tensor_info *info, const char *name,
                          struct place place)
 {
     int singles = 0, groups = 0, known = 0, open = 0;
+    size_t first_group = indices->count;
     for (size_t i = 0; i < indices->count; i++) {
         bool is_group = indices->at[i]->kind == AST_GROUP;
+        first_group = is_group && i < first_group ? i : first_group;
         struct group *group = is_group ? find_group(stage, indices->at[i]->name) : NULL;
         singles += !is_group;
         groups += is_group;
@@ -123,9 +189,10 @@ static bool count_groups(struct stage_builder *stage, const struct ast_expressio
         }
     }
     if (rank >= 0 && open == 0 && singles + known != rank) {
-        struct error *error = builder_error(
-            stage->builder, ERROR_RANK_MISMATCH, place, "'%s' has %d dimension%s, here are %d%s",
-            name, rank, rank == 1 ? "" : "s", singles + known, groups ? " with the group" : "");
+        struct error *error = rank_error(stage->builder, place, name, rank, singles + known);
+        if (groups)
+            error_detail(error, "*%s stands for %d of them", indices->at[first_group]->name,
+                         find_group(stage, indices->at[first_group]->name)->count);
         struct entity *entity = builder_find(stage->builder, name);
         if (entity && entity->kind == ENTITY_TENSOR) {
             struct text shape = text_new(stage->builder->arena);
@@ -174,9 +241,7 @@ bool check_positions(struct stage_builder *stage, const struct ast_expressions *
         }
     }
     if (rank >= 0 && *count != rank) {
-        builder_error(stage->builder, ERROR_RANK_MISMATCH, place,
-                      "'%s' has %d dimension%s, here are %d", name, rank, rank == 1 ? "" : "s",
-                      *count);
+        rank_error(stage->builder, place, name, rank, *count);
         return false;
     }
     return true;
@@ -241,21 +306,31 @@ static void doubt_read(struct stage_builder *stage, int tensor, int dim,
     struct builder *builder = stage->builder;
     const char *name = builder->tensors.at[tensor].name;
     struct text index = text_new(builder->arena), extent = text_new(builder->arena);
-    if (position && position->expression)
-        ast_print_expression(&index, position->expression);
-    else
+    const struct ast_expression *expression = position ? position->expression : NULL;
+    if (expression) {
+        ast_print_expression(&index, expression);
+        place = expression->place;
+    } else {
         text_add(&index, "the index");
+    }
     builder_print_size(builder, &extent, builder->tensors.at[tensor].dims[dim]);
-    builder_doubt(
-        builder, ERROR_READ_OUT_OF_BOUNDS, place,
-        arena_printf(builder->arena,
-                     "'%s' may be read out of bounds: %s is not shown to be in "
-                     "0 .. %s-1 (dimension %d)",
-                     name, index.at, extent.at, dim + 1),
-        arena_printf(builder->arena,
-                     "say what is read there: %s[... else 0]; or add a fact: where ...; or "
-                     "a task with cases, for which it is then checked",
-                     name));
+    const char *message = arena_printf(
+        builder->arena, "%s may be read out of bounds: %s is not shown to be in 0 .. %s - 1",
+        builder_tensor_name(builder, tensor), index.at, extent.at);
+    const char *hint = arena_printf(builder->arena,
+                                    "say what is read outside: %s[... else 0]; or add a fact "
+                                    "(where ...), or a task with cases, which are then checked",
+                                    name);
+    struct entity *data =
+        expression && expression->kind == AST_READ ? builder_find(builder, expression->name) : NULL;
+    if (data && data->kind == ENTITY_TENSOR &&
+        builder->tensors.at[data->number].role == IR_TENSOR_INPUT)
+        hint = arena_printf(builder->arena,
+                            "declare what it holds: %s: %s[...] ~ index(%s); or say what is read "
+                            "outside: %s[... else 0]",
+                            data->name, dtype_name(builder->tensors.at[data->number].dtype),
+                            extent.at, name);
+    builder_doubt(builder, ERROR_READ_OUT_OF_BOUNDS, place, message, hint);
 }
 
 /* All conditions of '/!' as one node; IR_NONE when there are none left to test. */
@@ -347,7 +422,7 @@ static int make_read(struct stage_builder *stage, int tensor, const int *at,
 static int whole_read(struct stage_builder *stage, int tensor, struct place place)
 {
     struct builder *builder = stage->builder;
-    if (!is_readable(builder, tensor, place))
+    if (!check_readable(builder, tensor, place))
         return IR_NONE;
     const struct ir_tensor *entry = &builder->tensors.at[tensor];
     bool fits = entry->rank == stage->whole_rank;
@@ -356,11 +431,13 @@ static int whole_read(struct stage_builder *stage, int tensor, struct place plac
         fits = builder_same_size(builder, entry->dims[d], builder->indices.at[index->index].extent);
     }
     if (!fits) {
-        struct text shape = text_new(builder->arena);
+        struct text shape = text_new(builder->arena), other = text_new(builder->arena);
         builder_print_shape(builder, &shape, tensor);
+        builder_print_shape(builder, &other, stage->whole_like);
         struct error *error =
-            builder_error(builder, ERROR_SHAPE_MISMATCH, place,
-                          "'%s' has the shape %s, unlike the others here", entry->name, shape.at);
+            builder_error(builder, ERROR_SHAPE_MISMATCH, place, "%s has the shape %s, %s has %s",
+                          builder_tensor_name(builder, tensor), shape.at,
+                          builder_tensor_name(builder, stage->whole_like), other.at);
         error_hint(error, "nothing is broadcast silently: write the indices out");
         return IR_NONE;
     }
@@ -375,8 +452,11 @@ int check_read(struct stage_builder *stage, const struct ast_expression *express
         return whole_read(stage, (int)((intptr_t)tensor - 1), expression->place);
     }
     if (stage->fn || stage->params) {
-        builder_error(builder, ERROR_UNDEFINED_NAME, expression->place, "a %s cannot read tensors",
-                      stage->fn ? "fn" : "monoid");
+        struct error *error =
+            builder_error(builder, ERROR_UNDEFINED_NAME, expression->place,
+                          "a %s cannot read tensors", stage->fn ? "fn" : "monoid");
+        error_hint(error, "it works on single values: hand them over as %s",
+                   stage->fn ? "parameters" : "components");
         return IR_NONE;
     }
     struct entity *entity = builder_find(builder, expression->name);
@@ -392,7 +472,7 @@ int check_read(struct stage_builder *stage, const struct ast_expression *express
         return IR_NONE;
     if (expression->kind == AST_NAME)
         return whole_read(stage, tensor, expression->place);
-    if (!is_readable(builder, tensor, expression->place))
+    if (!check_readable(builder, tensor, expression->place))
         return IR_NONE;
     struct position positions[IR_MAX_RANK];
     int rank = builder->tensors.at[tensor].rank, count;

@@ -21,6 +21,16 @@ bool check_type(struct builder *builder, const char *name, struct place place, e
     const char *known[DTYPE_COUNT];
     for (int i = 0; i < DTYPE_COUNT; i++)
         known[i] = dtype_name((enum dtype)i);
+    static const char *const habits[][2] = {
+        {"float", "f32"},   {"double", "f64"},  {"half", "f16"},    {"bfloat16", "bf16"},
+        {"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"}, {"int", "i32 or i64"},
+        {"int32", "i32"},   {"int64", "i64"},   {"int8", "i8"},     {"uint8", "u8"},
+        {"long", "i64"},    {"char", "i8"},     {"byte", "u8"},     {"boolean", "bool"}};
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        if (strcmp(habits[i][0], name) == 0) {
+            error_hint(error, "write %s", habits[i][1]);
+            return false;
+        }
     const char *near = spelling_nearest(name, known, DTYPE_COUNT);
     error_hint(error,
                near ? "did you mean '%s'?"
@@ -409,8 +419,12 @@ static void check_class(struct builder *builder, const struct ast_clause *clause
     for (size_t i = 0; i < builder->key->types.count; i++)
         if (strcmp(builder->key->types.at[i].name, clause->name.name) == 0)
             return;
-    builder_error(builder, ERROR_UNDEFINED_NAME, clause->name.place,
-                  "'%s' is no type variable of this op", clause->name.name);
+    struct error *error = builder_error(builder, ERROR_UNDEFINED_NAME, clause->name.place,
+                                        "'%s' is no type variable of this op", clause->name.name);
+    if (builder->key->types.count > 0)
+        error_hint(error, "it has: %s", builder->key->types.at[0].name);
+    else
+        error_hint(error, "all its types are fixed: leave this out, or write x: T[...]");
 }
 
 void check_signature(struct builder *builder)

@@ -30,7 +30,16 @@ static const struct ir_size *size_name(struct builder *builder,
     switch (entity->kind) {
     case ENTITY_SYMBOL: return ir_size_symbol(builder->arena, entity->number);
     case ENTITY_STATIC: return ir_size_constant(builder->arena, entity->number);
-    case ENTITY_SCALAR: return bad_size(builder, expression, "a scalar parameter");
+    case ENTITY_FAILED: errors_again(builder->errors); return NULL;
+    case ENTITY_SCALAR: {
+        struct error *error =
+            builder_error(builder, ERROR_BAD_SIZE, expression->place,
+                          "parameter '%s' is no integer and cannot be a size", entity->name);
+        error_note(error, entity->place, "declared here");
+        error_hint(error, "declare it: %s: int", entity->name);
+        entity->kind = ENTITY_FAILED; /* once is enough */
+        return NULL;
+    }
     case ENTITY_RANK:
     case ENTITY_EACH: return bad_size(builder, expression, "a whole family of sizes");
     case ENTITY_INDEX: return bad_size(builder, expression, "an index");
@@ -52,8 +61,8 @@ static const struct ir_size *size_member(struct builder *builder,
                                            : bad_size(builder, expression, "more than one index");
     if (member < 0 || member >= entity->count) {
         builder_error(builder, ERROR_BAD_LIST, expression->place,
-                      "%s has %d members, no number %lld", entity->name, entity->count,
-                      (long long)member);
+                      "'%s' has %d member%s, no number %lld", entity->name, entity->count,
+                      entity->count == 1 ? "" : "s", (long long)member);
         return NULL;
     }
     return ir_size_symbol(builder->arena, entity->number + (int)member);
@@ -71,7 +80,8 @@ static const struct ir_size *size_fold(struct builder *builder,
         (entity->kind != ENTITY_EACH && entity->kind != ENTITY_RANK)) {
         struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
                                             "%s takes the sizes of a list", expression->name);
-        error_hint(error, "with xs: T[N..., D]... write sum(N), or sum(N, k) for the first k");
+        error_hint(error, "with xs: T[N..., D]... write sum(N), or sum(N, k) for the first k; "
+                          "elements are added up by +=, as in s += x[i]");
         return NULL;
     }
     entity->used = true;
@@ -79,8 +89,8 @@ static const struct ir_size *size_fold(struct builder *builder,
     if (list->count == 2 && !check_static(builder, list->at[1], &count))
         return NULL;
     if (count < 0 || count > entity->count) {
-        builder_error(builder, ERROR_BAD_LIST, expression->place, "%s has %d members, not %lld",
-                      entity->name, entity->count, (long long)count);
+        builder_error(builder, ERROR_BAD_LIST, expression->place, "'%s' has %d member%s, not %lld",
+                      entity->name, entity->count, entity->count == 1 ? "" : "s", (long long)count);
         return NULL;
     }
     const struct ir_size *result = ir_size_constant(builder->arena, op == IR_SIZE_MUL);
@@ -99,7 +109,9 @@ static const struct ir_size *size_length(struct builder *builder,
     bool counted = entity && (entity->kind == ENTITY_LIST || entity->kind == ENTITY_RANK ||
                               entity->kind == ENTITY_EACH);
     if (!counted) {
-        builder_error(builder, ERROR_BAD_SIZE, expression->place, "len takes the name of a list");
+        struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
+                                            "len takes the name of a list");
+        error_hint(error, "the sizes of a tensor have names: x: T[N, D] has N and D");
         return NULL;
     }
     entity->used = true;

@@ -139,6 +139,7 @@ static bool record_definition(struct builder *builder, int tensor, const struct 
     if (builder->loop_depth > depth)
         info->pending = loop;
     info->definitions++;
+    info->latest = target->place;
     if (!info->defined.source)
         info->defined = target->place;
     return true;
@@ -264,14 +265,28 @@ static bool order_domain(struct definition *definition)
 
 /* ---- right sides ---- */
 
-static const char *describe_indices(struct definition *definition, int from)
+/* "index 'd' stands", "indices 'd', 'e' stand": those of the domain from `from` on. */
+static const char *describe_indices(struct definition *definition, int from, struct place *place)
 {
-    struct builder *builder = definition->stage.builder;
-    struct text names = text_new(builder->arena);
+    struct stage_builder *stage = &definition->stage;
+    struct text names = text_new(stage->builder->arena);
+    const char *last = NULL;
+    int count = 0;
+    *place = definition->statement->place;
     for (size_t i = (size_t)from; i < definition->order.count; i++)
-        text_printf(&names, "%s%s", i > (size_t)from ? ", " : "",
-                    builder->indices.at[definition->order.at[i]].name);
-    return names.at;
+        for (size_t k = 0; k < stage->indices.count; k++) {
+            const struct statement_index *index = &stage->indices.at[k];
+            bool again = index->member >= 0 && last && strcmp(last, index->name) == 0;
+            if (index->number != definition->order.at[i] || again)
+                continue;
+            if (count++ == 0)
+                *place = index->place;
+            text_printf(&names, "%s'%s%s'", count > 1 ? ", " : "", index->member >= 0 ? "*" : "",
+                        index->name);
+            last = index->name;
+        }
+    return arena_printf(stage->builder->arena, "%s %s %s", count == 1 ? "index" : "indices",
+                        names.at, count == 1 ? "stands" : "stand");
 }
 
 /* Whether what is left to reduce fits the kind of statement. */
@@ -281,19 +296,19 @@ static bool check_reduced(struct definition *definition)
     struct builder *builder = definition->stage.builder;
     int left = definition->result.left_count, all = (int)definition->order.count;
     struct error *error;
+    struct place place;
     if (statement->is_scatter)
         return true;
     if (!statement->reducer && all > left) {
-        error = builder_error(builder, ERROR_REDUCED_IN_MAP, statement->place,
-                              "index '%s' stands on the right only",
-                              describe_indices(definition, left));
-        error_hint(error, "to reduce over it write += (or max=, ...); else put it on the left");
+        const char *those = describe_indices(definition, left, &place);
+        error = builder_error(builder, ERROR_REDUCED_IN_MAP, place, "%s on the right only", those);
+        error_hint(error, "to sum over it write += (or max=, ...); else put it on the left too");
         return false;
     }
     if (statement->is_scan && all > left) {
-        error = builder_error(builder, ERROR_BAD_SCAN, statement->place,
-                              "index '%s' of a scan does not stand on the left",
-                              describe_indices(definition, left));
+        const char *those = describe_indices(definition, left, &place);
+        error = builder_error(builder, ERROR_BAD_SCAN, place,
+                              "%s on the right only: a scan reduces nothing", those);
         error_hint(error, "reduce in a statement of its own, then scan");
         return false;
     }
@@ -334,9 +349,11 @@ static bool check_values(struct definition *definition)
     bool is_tuple = statement->value->kind == AST_TUPLE;
     size_t width = is_tuple ? statement->value->list.count : 1;
     if (width != statement->targets.count || width > CHECK_MAX_WIDTH) {
-        builder_error(builder, ERROR_TUPLE_WIDTH, statement->value->place,
-                      "%zu on the left, %zu on the right (at most %d)", statement->targets.count,
-                      width, CHECK_MAX_WIDTH);
+        struct error *error = builder_error(
+            builder, ERROR_TUPLE_WIDTH, statement->value->place,
+            "%zu tensor%s on the left, %zu value%s on the right", statement->targets.count,
+            statement->targets.count == 1 ? "" : "s", width, width == 1 ? "" : "s");
+        error_hint(error, "write as many on both sides: (v[b], k[b]) argmax= (x[b, d], d)");
         return false;
     }
     bool good = true;
@@ -565,7 +582,9 @@ static bool finish_scan(struct definition *definition)
     if (!index || index->range) {
         struct error *error = builder_error(builder, ERROR_BAD_SCAN, statement->along.place,
                                             "'%s' is no index of this scan", statement->along.name);
-        error_hint(error, "write one of: %s", describe_indices(definition, 0));
+        struct place ignored;
+        error_hint(error, "it must run along one of its own: %s on the left",
+                   describe_indices(definition, 0, &ignored));
         return false;
     }
     definition->result.along = index->number;
@@ -597,13 +616,24 @@ static bool finish_scatter(struct definition *definition)
         return false;
     const struct ir_tensor *a = &builder->tensors.at[from];
     const struct ir_tensor *b = &builder->tensors.at[definition->tensors[0]];
-    bool fits = a->rank == b->rank && dtype_compute(a->dtype) == dtype_compute(b->dtype);
+    if (!check_readable(builder, from, statement->from.place))
+        return false;
+    if (dtype_compute(a->dtype) != dtype_compute(b->dtype)) {
+        builder_error(builder, ERROR_BAD_SCATTER, statement->from.place,
+                      "'%s' holds %s, '%s' starts from it and holds %s", a->name,
+                      dtype_name(a->dtype), b->name, dtype_name(b->dtype));
+        return false;
+    }
+    bool fits = a->rank == b->rank;
     for (int d = 0; fits && d < a->rank; d++)
         fits = builder_same_size(builder, a->dims[d], b->dims[d]);
-    if (!fits || builder->infos.at[from].definitions == 0) {
+    if (!fits) {
+        struct text is = text_new(builder->arena), must = text_new(builder->arena);
+        builder_print_shape(builder, &is, from);
+        builder_print_shape(builder, &must, definition->tensors[0]);
         builder_error(builder, ERROR_BAD_SCATTER, statement->from.place,
-                      "'%s' cannot be the start of '%s': shape and kind must be equal", a->name,
-                      b->name);
+                      "'%s' has the shape %s, '%s' starts from it and has %s", a->name, is.at,
+                      b->name, must.at);
         return false;
     }
     definition->result.from = from;
@@ -673,7 +703,14 @@ static void finish_definition(struct definition *definition)
             builder, ERROR_NOT_ONE_TO_ONE, statement->targets.at[i].place,
             "elements of '%s' may be written more than once", statement->targets.at[i].name);
         error_detail(error, "%s", why.at);
-        error_hint(error, "each index stands on the left once, alone or as in g*O + o");
+        bool by_data = false;
+        for (size_t k = 0; k < statement->targets.at[i].indices.count; k++)
+            by_data |= statement->targets.at[i].indices.at[k]->kind == AST_READ;
+        error_hint(error,
+                   by_data ? "to write where data says: scatter %s[...] += ..."
+                           : "each index of %s stands on the left once, alone or as in "
+                             "g*O + o",
+                   statement->targets.at[i].name);
         return;
     }
     builder_stage(builder, result);
@@ -684,13 +721,15 @@ void check_poison(struct builder *builder, const struct ast_statement *statement
     for (size_t i = 0; i < statement->targets.count; i++) {
         const struct ast_target *target = &statement->targets.at[i];
         struct entity *entity = builder_find(builder, target->name);
-        if (!entity || (entity->kind == ENTITY_TENSOR && builder->infos.at[entity->number].closed))
+        bool is_tensor = entity && (entity->kind == ENTITY_TENSOR || entity->kind == ENTITY_LIST);
+        if (!is_tensor ||
+            (entity->kind == ENTITY_TENSOR && builder->infos.at[entity->number].closed))
             builder_add(builder, ENTITY_FAILED, target->name, target->name_place, 0);
         else if (entity->kind == ENTITY_TENSOR &&
                  builder->tensors.at[entity->number].role != IR_TENSOR_INPUT)
             builder->infos.at[entity->number].definitions++;
-        for (size_t c = 0;
-             statement->is_next && builder->loop && entity && c < builder->loop->carries.count; c++)
+        bool is_state = entity && entity->kind == ENTITY_TENSOR && builder->loop;
+        for (size_t c = 0; is_state && c < builder->loop->carries.count; c++)
             if (builder->loop->carries.at[c].state == entity->number)
                 builder->infos.at[builder->loop->carries.at[c].next].definitions++;
     }
@@ -767,6 +806,8 @@ static void declare(struct builder *builder, const struct ast_declaration *decla
             error_note(error, entity->place, "first defined here");
             continue;
         }
+        struct entity *failed = builder_add(builder, ENTITY_FAILED, name->name, name->place, 0);
+        failed->used = true;
         struct ir_tensor tensor = {.name = name->name,
                                    .role = IR_TENSOR_TEMPORARY,
                                    .dtype = DTYPE_F32,
@@ -779,6 +820,7 @@ static void declare(struct builder *builder, const struct ast_declaration *decla
         if (!check_dims(builder, &declaration->dims, 0, &tensor, &info))
             continue;
         int number = builder_tensor(builder, tensor, info);
+        builder_drop(builder, name->name);
         builder_add(builder, ENTITY_TENSOR, name->name, name->place, number);
     }
 }
@@ -815,6 +857,7 @@ void check_statement(struct builder *builder, const struct ast_statement *statem
     case AST_EACH: each(builder, statement); break;
     case AST_DEFINE: {
         size_t before = builder->errors->said;
+        builder->statement = statement;
         if (statement_is_poisoned(builder, statement)) {
             check_poison(builder, statement);
             break;

@@ -76,6 +76,8 @@ static bool constant_number(const struct ast_expression *expression, double *val
 
 /* ---- dtype ---- */
 
+static const struct instance_key no_types;
+
 static void take_types(struct tasking *tasking, const struct ast_line *line)
 {
     for (size_t i = 0; i < line->named.count; i++) {
@@ -91,9 +93,12 @@ static void take_types(struct tasking *tasking, const struct ast_line *line)
             else
                 error_hint(error, "its types are fixed: leave the line out");
         } else if (named->value->kind != AST_NAME || !dtype_parse(named->value->name, &dtype)) {
-            error_hint(errors_add(tasking->errors, ERROR_UNKNOWN_TYPE, named->value->place,
-                                  "this is no type"),
-                       "types are f64 f32 f16 bf16 f8e4 f8e5 i64 i32 u32 i16 i8 u8 bool");
+            struct builder builder = {.lang = tasking->lang,
+                                      .arena = tasking->lang->arena,
+                                      .errors = tasking->errors,
+                                      .key = &no_types};
+            check_type(&builder, named->value->name ? named->value->name : "", named->value->place,
+                       &dtype);
         } else if (!type_class_admits(tasking->op, named->name, dtype)) {
             errors_add(tasking->errors, ERROR_TYPE_CLASS, named->value->place,
                        "%s of '%s' takes %s types, not %s", named->name, tasking->op->name.name,

@@ -115,7 +115,7 @@ static int whole_map(struct builder *builder, const struct ast_expression *expre
     if (shape < 0 && to < 0) {
         struct error *error = builder_error(builder, ERROR_SHAPE_UNKNOWN, expression->place,
                                             "no tensor here says which shape this has");
-        error_hint(error, "write it with indices: y[i, j] = ...");
+        error_hint(error, "write the indices: t[i] = ... over i < N; a single value is t[] = ...");
         return -1;
     }
     if (shape < 0 || (to >= 0 && builder->tensors.at[to].rank == builder->tensors.at[shape].rank))
@@ -128,14 +128,20 @@ static int whole_map(struct builder *builder, const struct ast_expression *expre
                               .along = IR_NONE,
                               .write_count = 1};
     const struct ir_tensor like = builder->tensors.at[shape];
+    stage.whole_like = shape;
     open_domain(&stage, &like, &result);
     int value = check_value(&stage, expression);
     prover_return(builder->prover, mark);
     if (value == IR_NONE)
         return -1;
     if (to >= 0 && like.rank != builder->tensors.at[to].rank) {
-        builder_error(builder, ERROR_SHAPE_MISMATCH, place, "'%s' has %d dimensions, this has %d",
-                      builder->tensors.at[to].name, builder->tensors.at[to].rank, like.rank);
+        struct text must = text_new(builder->arena), is = text_new(builder->arena);
+        builder_print_shape(builder, &must, to);
+        builder_print_shape(builder, &is, shape);
+        struct error *error = builder_error(builder, ERROR_SHAPE_MISMATCH, expression->place,
+                                            "%s has the shape %s, this has %s",
+                                            builder_tensor_name(builder, to), must.at, is.at);
+        error_hint(error, "nothing is broadcast silently: write the indices out");
         return -1;
     }
     if (to < 0)
@@ -185,15 +191,7 @@ int check_tensor_argument(struct builder *builder, const struct ast_expression *
         int tensor = check_tensor(builder, expression->name, expression->place, NULL);
         if (tensor < 0)
             return -1;
-        struct tensor_info *info = &builder->infos.at[tensor];
-        if (info->closed || info->definitions == 0 || info->pending) {
-            builder_error(builder, info->closed ? ERROR_LOOP_LOCAL : ERROR_USED_BEFORE_DEFINED,
-                          expression->place, "'%s' has no value here", expression->name);
-            return -1;
-        }
-        if (!info->read.source)
-            info->read = expression->place;
-        return tensor;
+        return check_readable(builder, tensor, expression->place) ? tensor : -1;
     }
     if (is_op_call(builder, expression)) {
         int result = -1, wanted = -1;
@@ -250,8 +248,9 @@ void check_whole(struct builder *builder, const struct ast_statement *statement)
         if (!check_call(builder, statement->value, wanted, results, (int)count))
             return;
     } else if (count > 1) {
-        builder_error(builder, ERROR_TUPLE_WIDTH, statement->place,
-                      "several results come only from an op");
+        struct error *error = builder_error(builder, ERROR_TUPLE_WIDTH, statement->value->place,
+                                            "several results come only from an op");
+        error_hint(error, "write one statement for each");
         return;
     } else if ((results[0] = whole_map(builder, statement->value, wanted[0], statement->place)) <
                0) {

@@ -365,6 +365,11 @@ const char *lang_suggest_fn(struct lang *lang, struct lang_file *file, const cha
     return suggest(lang, file, SPACE_FN, name);
 }
 
+const char *lang_suggest_monoid(struct lang *lang, struct lang_file *file, const char *name)
+{
+    return suggest(lang, file, SPACE_MONOID, name);
+}
+
 const char *lang_suggest_op(struct lang *lang, struct lang_file *file, const char *name)
 {
     return suggest(lang, file, SPACE_OP, name);
@@ -472,8 +477,11 @@ bool lang_check(struct lang *lang, struct lang_file *file, struct errors *errors
         instances[i] = check_op(lang, file->op_list.at[i], errors);
     for (size_t i = 0; i < file->task_list.count; i++) {
         const struct ast_task *ast = file->task_list.at[i];
-        struct task *task = lang_task(lang, file, ast, errors);
-        for (size_t k = 0; task && task->case_count > 0 && k < file->op_list.count; k++)
+        bool has_case = false;
+        for (size_t k = 0; k < ast->lines.count; k++)
+            has_case |= ast->lines.at[k].kind == AST_LINE_CASE;
+        lang_task(lang, file, ast, errors);
+        for (size_t k = 0; has_case && k < file->op_list.count; k++)
             if (strcmp(file->op_list.at[k]->name.name, ast->op.name) == 0)
                 mark_reached(lang->arena, &reached, instances[k]);
     }
