@@ -1,5 +1,7 @@
 /*
- * Runs the registered tests: unit [-v] [part of a name or file].
+ * Runs the registered tests: unit [-v] [-j N] [part of a name or file]. Names that begin with
+ * "vectors_" run only when the argument begins so too: they take a minute and are a suite of their
+ * own.
  *
  * Every test gets a child process whose output comes back through a pipe and is shown, as comment
  * lines, only when the test fails. The harness uses nothing of smelt, so that it still works when
@@ -24,6 +26,7 @@ enum {
     SECONDS_PER_TEST = 60,
     OUTPUT_KEPT = 64 * 1024,
     TESTS_MAXIMUM = 4096,
+    JOBS_MAXIMUM = 64,
     EXIT_FAILED = 1,
     EXIT_SKIPPED = 77,
 };
@@ -31,6 +34,7 @@ enum {
 enum result { RESULT_PASSED, RESULT_FAILED, RESULT_SKIPPED, RESULT_COUNT };
 
 static struct test *registered;
+const struct test *test_running;
 
 void test_register(struct test *test)
 {
@@ -98,10 +102,13 @@ void test_check_double(const char *file, int line, const char *what, double a, d
 /* ---------------------------------------------------------------------------- in the parent */
 
 struct child {
+    const struct test *test; /* NULL: free */
+    size_t number;
     pid_t pid;
     int pipe;
     int status;
-    bool ended, timed_out;
+    double deadline;
+    bool ended, drained, timed_out;
     char output[OUTPUT_KEPT + 1];
     size_t length;
 };
@@ -121,8 +128,10 @@ static void child_start(struct child *child, const struct test *test)
         perror("pipe2");
         exit(2);
     }
+    child->test = test;
     child->length = 0;
-    child->ended = child->timed_out = false;
+    child->ended = child->drained = child->timed_out = false;
+    child->deadline = now() + SECONDS_PER_TEST;
     child->pid = fork();
     if (child->pid < 0) {
         perror("fork");
@@ -133,6 +142,7 @@ static void child_start(struct child *child, const struct test *test)
         setpgid(0, 0);
         dup2(ends[1], STDOUT_FILENO);
         dup2(ends[1], STDERR_FILENO);
+        test_running = test;
         test->run();
         /* exit and not _exit: this is when the leak checker looks. */
         exit(0);
@@ -157,29 +167,36 @@ static bool child_read(struct child *child)
     return got == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-/* Until the child has ended; a grandchild that keeps the pipe open does not hold us up. */
-static void child_wait(struct child *child)
+/* A grandchild that keeps the pipe open does not hold us up. */
+static void child_look(struct child *child)
 {
-    double deadline = now() + SECONDS_PER_TEST;
-    bool drained = false;
-    while (!child->ended) {
-        struct pollfd ready = {.fd = child->pipe, .events = POLLIN};
-        if (!drained) {
-            poll(&ready, 1, 50);
-            drained = child_read(child);
-        } else {
-            usleep(500);
-        }
-        child->ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
-        if (!child->ended && !child->timed_out && now() > deadline) {
-            child->timed_out = true;
-            kill(-child->pid, SIGKILL);
-        }
+    if (!child->drained)
+        child->drained = child_read(child);
+    child->ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
+    if (!child->ended && !child->timed_out && now() > child->deadline) {
+        child->timed_out = true;
+        kill(-child->pid, SIGKILL);
     }
+    if (!child->ended)
+        return;
     child_read(child);
     close(child->pipe);
     kill(-child->pid, SIGKILL); /* whatever the test left running */
     child->output[child->length] = '\0';
+}
+
+/* Until one of them has something to say, or a short while. */
+static void children_wait(struct child *children, size_t jobs)
+{
+    struct pollfd ready[JOBS_MAXIMUM];
+    nfds_t count = 0;
+    bool drained = false;
+    for (size_t i = 0; i < jobs; i++) {
+        drained |= children[i].test && children[i].drained;
+        if (children[i].test && !children[i].drained)
+            ready[count++] = (struct pollfd){.fd = children[i].pipe, .events = POLLIN};
+    }
+    poll(ready, count, drained ? 1 : 50);
 }
 
 static enum result child_result(const struct child *child)
@@ -218,8 +235,17 @@ static const char *skip_reason(struct child *child)
 static int compare_tests(const void *a, const void *b)
 {
     const struct test *x = *(struct test *const *)a, *y = *(struct test *const *)b;
-    int files = strcmp(x->file, y->file);
-    return files ? files : x->line - y->line;
+    int files = strcmp(x->file, y->file), lines = x->line - y->line;
+    return files ? files : lines ? lines : strcmp(x->name, y->name);
+}
+
+static bool is_wanted(const struct test *test, const char *filter)
+{
+    static const char vectors[] = "vectors";
+    if (strncmp(test->name, vectors, strlen(vectors)) == 0)
+        return filter && strncmp(filter, vectors, strlen(vectors)) == 0 &&
+               strstr(test->name, filter);
+    return !filter || strstr(test->name, filter) || strstr(test->file, filter);
 }
 
 /* The order of files and lines, whatever the linker made of it. */
@@ -227,7 +253,7 @@ static size_t collect(struct test **tests, const char *filter)
 {
     size_t count = 0;
     for (struct test *test = registered; test; test = test->next) {
-        if (filter && !strstr(test->name, filter) && !strstr(test->file, filter))
+        if (!is_wanted(test, filter))
             continue;
         if (count == TESTS_MAXIMUM) {
             fprintf(stderr, "unit: more than %d tests\n", TESTS_MAXIMUM);
@@ -239,38 +265,77 @@ static size_t collect(struct test **tests, const char *filter)
     return count;
 }
 
+struct tally {
+    bool verbose;
+    size_t results[RESULT_COUNT];
+    char *reasons[TESTS_MAXIMUM];
+};
+
+static void tell(struct tally *tally, struct child *child)
+{
+    enum result result = child_result(child);
+    const char *name = child->test->name;
+    if (result == RESULT_SKIPPED && asprintf(&tally->reasons[tally->results[result]],
+                                             "# skipped %s: %s", name, skip_reason(child)) < 0)
+        exit(2);
+    tally->results[result]++;
+    if (tally->verbose || result == RESULT_FAILED)
+        printf("%s %zu - %s%s\n", result == RESULT_FAILED ? "not ok" : "ok", child->number, name,
+               result == RESULT_SKIPPED ? " # SKIP" : "");
+    if (result == RESULT_FAILED)
+        print_failure(child);
+}
+
+static void run_tests(struct test **tests, size_t count, size_t jobs, struct tally *tally)
+{
+    static struct child children[JOBS_MAXIMUM];
+    size_t started = 0, ended = 0;
+    while (ended < count) {
+        for (size_t i = 0; i < jobs && started < count; i++)
+            if (!children[i].test) {
+                children[i].number = started + 1;
+                child_start(&children[i], tests[started++]);
+            }
+        children_wait(children, jobs);
+        for (size_t i = 0; i < jobs; i++) {
+            if (!children[i].test)
+                continue;
+            child_look(&children[i]);
+            if (!children[i].ended)
+                continue;
+            tell(tally, &children[i]);
+            children[i].test = NULL;
+            ended++;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct test *tests[TESTS_MAXIMUM];
-    static struct child child;
-    static char *reasons[TESTS_MAXIMUM];
-    bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-    size_t count = collect(tests, argc > 1 + verbose ? argv[1 + verbose] : NULL);
-    size_t results[RESULT_COUNT] = {0};
-
-    if (verbose)
-        printf("1..%zu\n", count);
-    for (size_t i = 0; i < count; i++) {
-        child_start(&child, tests[i]);
-        child_wait(&child);
-        enum result result = child_result(&child);
-        if (result == RESULT_SKIPPED && asprintf(&reasons[results[result]], "# skipped %s: %s",
-                                                 tests[i]->name, skip_reason(&child)) < 0)
+    static struct tally tally;
+    long jobs = 1;
+    int option;
+    while ((option = getopt(argc, argv, "vj:")) != -1) {
+        if (option == 'j')
+            jobs = strtol(optarg, NULL, 10);
+        tally.verbose |= option == 'v';
+        if (option == '?' || jobs < 1 || jobs > JOBS_MAXIMUM) {
+            fprintf(stderr, "usage: unit [-v] [-j N] [part of a name or file]\n");
             return 2;
-        results[result]++;
-        if (verbose || result == RESULT_FAILED)
-            printf("%s %zu - %s%s\n", result == RESULT_FAILED ? "not ok" : "ok", i + 1,
-                   tests[i]->name, result == RESULT_SKIPPED ? " # SKIP" : "");
-        if (result == RESULT_FAILED)
-            print_failure(&child);
+        }
     }
-    for (size_t i = 0; i < results[RESULT_SKIPPED]; i++) {
-        puts(reasons[i]);
-        free(reasons[i]);
+    size_t count = collect(tests, argv[optind]);
+    if (tally.verbose)
+        printf("1..%zu\n", count);
+    run_tests(tests, count, (size_t)jobs, &tally);
+    for (size_t i = 0; i < tally.results[RESULT_SKIPPED]; i++) {
+        puts(tally.reasons[i]);
+        free(tally.reasons[i]);
     }
-    printf("%zu passed, %zu failed", results[RESULT_PASSED], results[RESULT_FAILED]);
-    if (results[RESULT_SKIPPED])
-        printf(", %zu skipped", results[RESULT_SKIPPED]);
+    printf("%zu passed, %zu failed", tally.results[RESULT_PASSED], tally.results[RESULT_FAILED]);
+    if (tally.results[RESULT_SKIPPED])
+        printf(", %zu skipped", tally.results[RESULT_SKIPPED]);
     putchar('\n');
-    return results[RESULT_FAILED] ? 1 : 0;
+    return tally.results[RESULT_FAILED] ? 1 : 0;
 }

@@ -19,10 +19,13 @@ struct test {
     int line;
     void (*run)(void);
     struct test *next;
+    const char *subject; /* what `run` is about, where one function serves many tests */
 };
 
 /* Called by TEST before main; the test stays the caller's. */
 void test_register(struct test *test);
+/* The test that runs in this process. */
+extern const struct test *test_running;
 
 /* End the test: with a complaint, or as one that cannot be run here. */
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
@@ -34,13 +37,13 @@ void test_check_int(const char *file, int line, const char *what, long long a, l
 void test_check_string(const char *file, int line, const char *what, const char *a, const char *b);
 void test_check_double(const char *file, int line, const char *what, double a, double b);
 
-#define TEST(title)                                                              \
-    static void test_##title(void);                                              \
-    __attribute__((constructor)) static void test_register_##title(void)         \
-    {                                                                            \
-        static struct test test = {#title, __FILE__, __LINE__, test_##title, 0}; \
-        test_register(&test);                                                    \
-    }                                                                            \
+#define TEST(title)                                                                 \
+    static void test_##title(void);                                                 \
+    __attribute__((constructor)) static void test_register_##title(void)            \
+    {                                                                               \
+        static struct test test = {#title, __FILE__, __LINE__, test_##title, 0, 0}; \
+        test_register(&test);                                                       \
+    }                                                                               \
     static void test_##title(void)
 
 /* What was found comes first, what was expected second. */

@@ -1,0 +1,12 @@
+/*
+ * For the tests of the library: where it is.
+ */
+#ifndef SMELT_TESTS_UNIT_LIB_VECTORS_H
+#define SMELT_TESTS_UNIT_LIB_VECTORS_H
+
+#include "vector_file.h"
+
+/* SMELT_ROOT, else the folder above the program that has tests/vectors, else ".". */
+const char *repository_root(void);
+
+#endif
