@@ -75,14 +75,23 @@ def full_cases(entry):
 
 def plan_runs(entry, known):
     """(case, types, whether special values are put in): every case at the default types, then the
-    further types on one of the cases in turn, then the special values."""
+    further types on one of the cases in turn, then the special values. A case that names types
+    ("D=5 U=i8") keeps them."""
+    names = [variable["name"] for variable in known["types"]]
+
+    def run(case, types, special=False):
+        words = split(case)
+        given = dict(word.split("=", 1) for word in words if word.split("=", 1)[0] in names)
+        sizes = " ".join(word for word in words if word.split("=", 1)[0] not in names)
+        return sizes, types | given, special
+
     fixed, *further = choose_types(known)
     full = full_cases(entry)
-    plan = [(case, fixed, False) for case in entry.cases]
-    plan += [(full[i % len(full)], types, False) for i, types in enumerate(further)]
+    plan = [run(case, fixed) for case in entry.cases]
+    plan += [run(full[i % len(full)], types) for i, types in enumerate(further)]
     if entry.special:
-        plan.append((entry.special_case or full[0], fixed, True))
-    return plan
+        plan.append(run(entry.special_case or full[0], fixed, True))
+    return [run for i, run in enumerate(plan) if run not in plan[:i]]
 
 
 def settings(case, types):
