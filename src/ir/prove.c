@@ -25,11 +25,31 @@ struct prover {
     const int64_t *values;
     struct atoms atoms;
     struct facts facts;
-    int effort; /* steps left in the current search */
-    bool apart; /* the search also takes divisions and choices apart */
+    const struct poly **lets; /* by symbol, without values: what each let is, or NULL */
+    int effort;               /* steps left in the current search */
+    bool apart;               /* the search also takes divisions and choices apart */
 };
 
 enum { PROVER_EFFORT = 600, PROVER_DEPTH = 6 };
+
+static bool uses_lets(const struct prover *prover, const struct ir_size *size)
+{
+    if (!size || size->op == IR_SIZE_CONSTANT)
+        return false;
+    if (size->op == IR_SIZE_SYMBOL)
+        return prover->part->symbols[size->symbol].kind == IR_SYMBOL_LET;
+    return uses_lets(prover, size->a) || uses_lets(prover, size->b);
+}
+
+static void assume_facts(struct prover *prover, bool about_lets)
+{
+    for (int i = 0; i < prover->part->fact_count; i++) {
+        const struct ir_fact *fact = &prover->part->facts[i];
+        if ((uses_lets(prover, fact->a) || uses_lets(prover, fact->b)) == about_lets)
+            prover_assume_relation(prover, fact->relation, prover_size(prover, fact->a),
+                                   prover_size(prover, fact->b));
+    }
+}
 
 struct prover *prover_new(struct arena *arena, const struct ir_part *part, const int64_t *values)
 {
@@ -37,11 +57,18 @@ struct prover *prover_new(struct arena *arena, const struct ir_part *part, const
     prover->arena = arena;
     prover->part = part;
     prover->values = values;
-    for (int i = 0; !values && i < part->fact_count; i++) {
-        const struct ir_fact *fact = &part->facts[i];
-        prover_assume_relation(prover, fact->relation, prover_size(prover, fact->a),
-                               prover_size(prover, fact->b));
-    }
+    if (values)
+        return prover;
+    /*
+     * Lets once, in order: one may use another twice, which spelt out would double each time. Facts
+     * about other sizes come before them, since what divides must be known as positive.
+     */
+    prover->lets = arena_array(arena, (size_t)part->symbol_count + 1, sizeof *prover->lets);
+    assume_facts(prover, false);
+    for (int i = 0; i < part->symbol_count; i++)
+        if (part->symbols[i].kind == IR_SYMBOL_LET)
+            prover->lets[i] = prover_size(prover, part->symbols[i].definition);
+    assume_facts(prover, true);
     return prover;
 }
 
@@ -270,7 +297,7 @@ static const struct poly *prover_symbol(struct prover *prover, int number)
     if (prover->values)
         return poly_constant(prover, prover->values[number]);
     if (symbol->kind == IR_SYMBOL_LET)
-        return prover_size(prover, symbol->definition);
+        return prover->lets[number];
     int atom = atom_find(prover, ATOM_SYMBOL, number, NULL, NULL);
     if (atom < 0) {
         atom = atom_make(prover, ATOM_SYMBOL, number, NULL, NULL);
@@ -327,14 +354,14 @@ const struct poly *prover_divide(struct prover *prover, const struct poly *a, co
         if (poly_is_constant(a, &x))
             return poly_constant(prover, floor_divide(x, y));
     }
+    int atom = atom_find(prover, ATOM_DIVIDE, 0, a, b); /* first: showing things takes long */
+    if (atom >= 0)
+        return poly_atom(prover, atom);
     const struct poly *one = poly_constant(prover, 1);
     const struct poly *exact = poly_quotient(prover, a, b);
     bool positive = prover_shows(prover, poly_subtract(prover, b, one));
     if (exact && positive)
         return exact;
-    int atom = atom_find(prover, ATOM_DIVIDE, 0, a, b);
-    if (atom >= 0)
-        return poly_atom(prover, atom);
     atom = atom_make(prover, ATOM_DIVIDE, 0, a, b);
     const struct poly *quotient = poly_atom(prover, atom);
     if (positive) { /* 0 <= a - b*q <= b - 1 */
@@ -432,13 +459,20 @@ bool poly_split_symbol(struct prover *prover, const struct poly *a, int symbol,
     return poly_split_kind(prover, a, ATOM_SYMBOL, symbol, factor, rest);
 }
 
-static const struct ir_size *atom_to_size(struct prover *prover, const struct atom *atom)
+/* Quotients hold polynomials, which hold quotients: `budget` bounds what that makes as a tree. */
+enum { SIZE_BUDGET = 1000 };
+
+static const struct ir_size *sum_to_size(struct prover *prover, const struct poly *a, int *budget);
+
+static const struct ir_size *atom_to_size(struct prover *prover, const struct atom *atom,
+                                          int *budget)
 {
     if (atom->kind == ATOM_SYMBOL)
         return ir_size_symbol(prover->arena, atom->number);
     if (atom->kind < ATOM_DIVIDE)
         return NULL;
-    const struct ir_size *a = poly_to_size(prover, atom->a), *b = poly_to_size(prover, atom->b);
+    const struct ir_size *a = sum_to_size(prover, atom->a, budget);
+    const struct ir_size *b = sum_to_size(prover, atom->b, budget);
     enum ir_size_op op = atom->kind == ATOM_DIVIDE  ? IR_SIZE_DIV
                          : atom->kind == ATOM_LEAST ? IR_SIZE_MIN
                                                     : IR_SIZE_MAX;
@@ -446,14 +480,16 @@ static const struct ir_size *atom_to_size(struct prover *prover, const struct at
 }
 
 /* |factor| * atoms of one term. */
-static const struct ir_size *term_to_size(struct prover *prover, const struct poly_term *term)
+static const struct ir_size *term_to_size(struct prover *prover, const struct poly_term *term,
+                                          int *budget)
 {
     int64_t factor = term->factor < 0 ? -term->factor : term->factor;
     const struct ir_size *product = NULL;
     if (factor != 1 || term->degree == 0)
         product = ir_size_constant(prover->arena, factor);
     for (int i = 0; i < term->degree; i++) {
-        const struct ir_size *atom = atom_to_size(prover, &prover->atoms.at[term->atoms[i]]);
+        const struct ir_size *atom =
+            atom_to_size(prover, &prover->atoms.at[term->atoms[i]], budget);
         if (!atom)
             return NULL;
         product = product ? ir_size_make(prover->arena, IR_SIZE_MUL, product, atom) : atom;
@@ -461,7 +497,7 @@ static const struct ir_size *term_to_size(struct prover *prover, const struct po
     return product;
 }
 
-const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a)
+static const struct ir_size *sum_to_size(struct prover *prover, const struct poly *a, int *budget)
 {
     if (!a)
         return NULL;
@@ -470,7 +506,8 @@ const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a)
         for (int i = 0; i < a->count; i++) {
             if ((a->terms[i].factor < 0) != (pass == 1))
                 continue;
-            const struct ir_size *term = term_to_size(prover, &a->terms[i]);
+            const struct ir_size *term =
+                (*budget)-- > 0 ? term_to_size(prover, &a->terms[i], budget) : NULL;
             if (!term)
                 return NULL;
             if (!sum && pass == 1)
@@ -480,6 +517,12 @@ const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a)
         }
     }
     return sum ? sum : ir_size_constant(prover->arena, 0);
+}
+
+const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a)
+{
+    int budget = SIZE_BUDGET;
+    return sum_to_size(prover, a, &budget);
 }
 
 /* ---- facts and questions ---- */

@@ -61,7 +61,8 @@ bool poly_split(struct prover *prover, const struct poly *a, int index, const st
 bool poly_split_symbol(struct prover *prover, const struct poly *a, int symbol,
                        const struct poly **factor, const struct poly **rest);
 
-/* Back to a size expression over the part's symbols; NULL when an atom has no such form. */
+/* Back to a size expression over the part's symbols; NULL when an atom has no such form, or when
+ * it would be very long. */
 const struct ir_size *poly_to_size(struct prover *prover, const struct poly *a);
 
 /* Facts and questions. */
