@@ -233,6 +233,25 @@ void errors_again(struct errors *errors)
     errors->said++;
 }
 
+void errors_sort(struct errors *errors)
+{
+    struct error *list = errors->list.at;
+    for (size_t i = 1; i < errors->list.count; i++) {
+        /* Behind the last one of its file that stands before it; the first of a file stays. */
+        struct error moved = list[i];
+        size_t to = i;
+        for (size_t k = i; k-- > 0;)
+            if (list[k].place.source == moved.place.source && moved.place.source) {
+                to = k + 1;
+                if (list[k].place.offset <= moved.place.offset)
+                    break;
+                to = k;
+            }
+        memmove(&list[to + 1], &list[to], (i - to) * sizeof *list);
+        list[to] = moved;
+    }
+}
+
 void errors_take(struct errors *errors, const struct error *error)
 {
     errors_keep(errors, error);

@@ -72,6 +72,9 @@ void errors_again(struct errors *errors);
 /* Moves a single error into the list. */
 void errors_take(struct errors *errors, const struct error *error);
 
+/* In the order of the text, file by file. */
+void errors_sort(struct errors *errors);
+
 /*
  * Appends the error as a person reads it:
  *

@@ -13,6 +13,7 @@ struct stripe {
 
 struct box {
     struct stripe stripes[IR_MAX_RANK];
+    bool diagonal; /* y[i, i]: no box at all */
 };
 
 struct boxes VECTOR(struct box);
@@ -188,7 +189,8 @@ bool ir_injective(struct prover *prover, const struct ir_part *part, const struc
         for (int j = k + 1; j < stage->left_count; j++)
             segment |= part->indices[stage->indices[j]].extent == NULL;
         if (!used[k] && !segment) {
-            text_printf(why, "index '%s' does not reach the left side", index->name);
+            text_printf(why, "different values of index '%s' may lead to the same element",
+                        index->name);
             return false;
         }
     }
@@ -204,6 +206,7 @@ static void write_box(struct prover *prover, const struct left_side *left, int w
     bool ranked =
         stage->monoid && (stage->monoid->kind == IR_TOPK || stage->monoid->kind == IR_BOTTOMK);
     int seen[LEFT_INDICES], seen_count = 0;
+    box->diagonal = false;
     for (int d = 0; d < tensor->rank; d++) {
         struct digit digits[LEFT_INDICES];
         const struct poly *offset, *at;
@@ -217,9 +220,10 @@ static void write_box(struct prover *prover, const struct left_side *left, int w
         }
         at = prover_node(prover, left->part, &stage->nodes, stage->writes[write].at[d]);
         bool shown = position_digits(prover, left, at, digits, &count, &offset);
-        for (int i = 0; shown && i < count; i++) { /* y[i, i] is no box */
+        for (int i = 0; shown && i < count; i++) {
             for (int k = 0; k < seen_count; k++)
-                shown &= seen[k] != digits[i].index;
+                box->diagonal |= seen[k] == digits[i].index;
+            shown = !box->diagonal;
             if (seen_count < LEFT_INDICES)
                 seen[seen_count++] = digits[i].index;
         }
@@ -368,8 +372,15 @@ static enum cover cover_symbolic(struct prover *prover, const struct ir_tensor *
             continue;
         if (open >= 0 || (!boxes_follow(prover, boxes, d, dim, arena) &&
                           !boxes_interleave(prover, boxes, d, dim, arena))) {
-            text_printf(why, "dimension %d of '%s' is not shown to be written whole", d + 1,
-                        tensor->name);
+            bool diagonal = false;
+            for (size_t i = 0; i < boxes->count; i++)
+                diagonal |= boxes->at[i].diagonal;
+            if (diagonal)
+                text_printf(why, "only a diagonal of '%s' is written where an index stands twice",
+                            tensor->name);
+            else
+                text_printf(why, "dimension %d of '%s' is not shown to be written whole", d + 1,
+                            tensor->name);
             return COVER_UNKNOWN;
         }
         open = d;

@@ -44,6 +44,7 @@ struct lang {
     int visit;
     struct map instances; /* key text -> struct instance */
     struct map monoids;   /* key text -> struct ir_monoid */
+    struct map faulty;    /* address of an op that has errors, as bytes -> anything */
     struct map owners;    /* address of an item as bytes -> struct lang_file */
     struct op_stack VECTOR(const struct ast_op *) in_progress;
     long stages; /* made so far */

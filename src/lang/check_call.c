@@ -73,6 +73,34 @@ static bool take_argument(struct call *call, const struct ast_declaration *decla
     return true;
 }
 
+/* The family of sizes of a list's members: N in xs: T[N...]... */
+static const char *list_family(const struct ast_declaration *declaration)
+{
+    for (size_t i = 0; declaration->is_list && i < declaration->dims.count; i++)
+        if (declaration->dims.at[i].kind == AST_DIM_EACH)
+            return declaration->dims.at[i].name;
+    return NULL;
+}
+
+/* Lists that share a family of sizes are equally long. */
+static bool lists_match(struct call *call)
+{
+    for (size_t i = 0; i < call->arguments.count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct argument *a = &call->arguments.at[k], *b = &call->arguments.at[i];
+            const char *one = list_family(a->declaration), *other = list_family(b->declaration);
+            if (!one || !other || strcmp(one, other) != 0 || a->count == b->count)
+                continue;
+            struct error *error =
+                builder_error(call->builder, ERROR_SHAPE_MISMATCH, b->place,
+                              "'%s' and '%s' of %s are lists of equal length, here %d and %d",
+                              a->name, b->name, call->op->name.name, a->count, b->count);
+            error_note(error, a->place, "the other list");
+            return false;
+        }
+    return true;
+}
+
 static bool take_arguments(struct call *call)
 {
     size_t wanted = 0, number = 0;
@@ -95,7 +123,7 @@ static bool take_arguments(struct call *call)
             good &= take_argument(call, input, input->names.at[k].name,
                                   call->expression->list.at[number++]);
     }
-    return good;
+    return good && lists_match(call);
 }
 
 /* ---- types and ranks ---- */

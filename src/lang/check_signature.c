@@ -81,10 +81,14 @@ static void introduce_family(struct builder *builder, enum entity_kind kind, con
 {
     struct entity *entity = builder_find(builder, name);
     if (entity) {
-        if (entity->kind != kind)
-            builder_error(builder, ERROR_DUPLICATE_NAME, place,
-                          "'%s' cannot be both one size and a family of sizes", name);
-        else if (entity->count != count)
+        if (entity->kind == ENTITY_FAILED)
+            return;
+        if (entity->kind != kind) {
+            struct error *error = builder_error(builder, ERROR_DUPLICATE_NAME, place,
+                                                "'%s' cannot be one size and several", name);
+            error_note(error, entity->place, "one size here");
+            entity->kind = ENTITY_FAILED; /* once is enough */
+        } else if (entity->count != count)
             builder_error(builder, ERROR_SHAPE_MISMATCH, place,
                           "lists that share the sizes '%s' must be equally long", name);
         return;

@@ -135,18 +135,23 @@ static const char *list_of_family(const struct ast_op *op, const char *family)
 }
 
 /* All lists whose members' sizes are this family are equally long. */
-static void count_lists(const struct ast_op *op, const char *family, struct instance_key *key,
+static bool count_lists(const struct ast_op *op, const char *family, struct instance_key *key,
                         int count)
 {
+    bool fits = true;
     for (size_t i = 0; i < op->inputs.count; i++) {
         const struct ast_declaration *input = &op->inputs.at[i];
         bool belongs = false;
         for (size_t d = 0; d < input->dims.count; d++)
             belongs |= input->dims.at[d].kind == AST_DIM_EACH &&
                        strcmp(input->dims.at[d].name, family) == 0;
-        for (size_t k = 0; belongs && k < input->names.count; k++)
-            *instance_list(key, input->names.at[k].name) = count;
+        for (size_t k = 0; belongs && k < input->names.count; k++) {
+            int *length = instance_list(key, input->names.at[k].name);
+            fits &= *length < 0 || *length == count;
+            *length = count;
+        }
     }
+    return fits;
 }
 
 static void missing(struct tasking *tasking, struct place place, const char *name)
@@ -184,7 +189,12 @@ static bool take_counts(struct tasking *tasking, const struct ast_line *line,
         if (rank) {
             *rank = count;
         } else if (length && list) {
-            count_lists(tasking->op, named->name, key, count);
+            if (!count_lists(tasking->op, named->name, key, count)) {
+                errors_add(tasking->errors, ERROR_BAD_VALUE, named->value->place,
+                           "here %s %d size%s, but '%s' has another number of members",
+                           count == 1 ? "is" : "are", count, count == 1 ? "" : "s", list);
+                return false;
+            }
         } else if (length) {
             if (!constant_integer(named->value, &integer) || integer < 1 ||
                 integer > CHECK_MAX_LIST) {

@@ -204,7 +204,10 @@ static void check_all_covered(struct builder *builder)
             doubted |= builder->instance->doubts.at[k].place.offset == place.offset;
         if (doubted && cover == COVER_UNKNOWN)
             continue;
-        const char *hint = "statements that define slices must be disjoint and leave nothing out";
+        const char *hint = strstr(why.at, "diagonal")
+                               ? "write two indices: y[i, j] = i == j ? ... : 0"
+                               : "statements that define slices must be disjoint and leave nothing "
+                                 "out";
         if (cover == COVER_NO)
             error_hint(builder_error(builder, ERROR_SLICES, place, "%s", why.at), "%s", hint);
         else
@@ -279,6 +282,10 @@ struct instance *instance_get(struct lang *lang, const struct ast_op *op,
         return instance;
     if (is_in_progress(lang, op, errors))
         return NULL;
+    if (map_get_bytes(&lang->faulty, &op, sizeof op)) { /* other types would say the same again */
+        errors_again(errors);
+        return NULL;
+    }
     vector_push(lang->arena, &lang->in_progress, op);
     instance = arena_new(lang->arena, struct instance);
     instance->op = op;
@@ -296,6 +303,8 @@ struct instance *instance_get(struct lang *lang, const struct ast_op *op,
     builder.names = map_new(lang->arena);
     instance->part = build_part(&builder);
     lang->in_progress.count--;
+    if (!instance->part)
+        map_set_bytes(&lang->faulty, &op, sizeof op, instance);
     map_set(&lang->instances, name, instance);
     return instance;
 }

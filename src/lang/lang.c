@@ -25,6 +25,7 @@ struct lang *lang_new(struct arena *arena, const char *library)
     lang->instances = map_new(arena);
     lang->monoids = map_new(arena);
     lang->owners = map_new(arena);
+    lang->faulty = map_new(arena);
     lang->library_folder = library ? library : lang_library_folder(arena);
     return lang;
 }
@@ -171,6 +172,10 @@ static void enter_items(struct lang *lang, struct lang_file *file, struct errors
             own(lang, &item->monoid, file);
             break;
         case AST_ITEM_OP:
+            if (dtype_parse(item->op.name.name, &(enum dtype){0}))
+                error_hint(errors_add(errors, ERROR_DUPLICATE_NAME, item->op.name.place,
+                                      "'%s' is a type and cannot name an op", item->op.name.name),
+                           "choose another name");
             enter_name(&file->ops, &item->op.name, &item->op, op_place, errors);
             vector_push(lang->arena, &file->op_list, &item->op);
             own(lang, &item->op, file);
@@ -542,6 +547,7 @@ bool lang_check(struct lang *lang, struct lang_file *file, struct errors *errors
         if (instances[i] && instances[i]->doubts.count > 0 &&
             !map_get_bytes(&reached, &file->op_list.at[i], sizeof(void *)))
             report_doubts(instances[i], errors);
+    errors_sort(errors);
     return errors->said == before;
 }
 
