@@ -13,8 +13,8 @@
 enum {
     CHECK_MAX_FN_NESTING = 100,
     CHECK_MAX_OP_NESTING = 100,
-    CHECK_MAX_NODES = 200000,   /* in one statement */
-    CHECK_MAX_STAGES = 1000000, /* in one program */
+    CHECK_MAX_NODES = 20000,   /* in one statement */
+    CHECK_MAX_STAGES = 100000, /* in all that is checked together */
     CHECK_MAX_LIST = 1024,
     CHECK_MAX_WIDTH = 8, /* components of a tuple */
 };
@@ -267,6 +267,7 @@ struct stage_builder {
     struct ir_nodes view; /* of the above */
     struct map known;     /* node bytes -> number + 1 */
     struct map fn_values; /* fn and arguments -> node + 1 */
+    bool too_large;       /* reported: nothing more is made */
     struct statement_indices indices;
     struct groups groups;
     int guard;                  /* condition under which this is evaluated, or IR_NONE */
@@ -283,6 +284,7 @@ struct stage_builder {
 
 void stage_builder_init(struct stage_builder *stage, struct builder *builder);
 int stage_node(struct stage_builder *stage, struct ir_node node);
+void stage_too_large(struct stage_builder *stage, struct place place); /* reports it, once */
 int stage_integer(struct stage_builder *stage, int64_t value);
 int stage_unary(struct stage_builder *stage, enum ir_op op, enum dtype type, int a);
 int stage_binary(struct stage_builder *stage, enum ir_op op, enum dtype type, int a, int b);

@@ -528,6 +528,10 @@ static int check_fn_call(struct stage_builder *stage, const struct ast_expressio
             report_recursion(stage, call, fn);
             return IR_NONE;
         }
+    if (stage->nodes.count >= CHECK_MAX_NODES - 1000) /* here, where the place is known */
+        stage_too_large(stage, call->place);
+    if (stage->too_large)
+        return IR_NONE;
     int depth = stage->fn ? stage->fn->depth + 1 : 1;
     if (depth > CHECK_MAX_FN_NESTING) {
         builder_error(builder, ERROR_TOO_MANY, call->place, "fns call each other more than %d deep",

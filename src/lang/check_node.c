@@ -56,6 +56,17 @@ static size_t node_identify(const struct builder *builder, const struct ir_node 
     return sizeof *identity;
 }
 
+void stage_too_large(struct stage_builder *stage, struct place place)
+{
+    if (!stage->too_large)
+        error_hint(builder_error(stage->builder, ERROR_TOO_MANY, place,
+                                 "this statement has more than %d operations once its fns are "
+                                 "written out",
+                                 CHECK_MAX_NODES),
+                   "compute parts of it into tensors of their own");
+    stage->too_large = true;
+}
+
 int stage_node(struct stage_builder *stage, struct ir_node node)
 {
     struct builder *builder = stage->builder;
@@ -65,8 +76,7 @@ int stage_node(struct stage_builder *stage, struct ir_node node)
     if (found)
         return (int)((intptr_t)found - 1);
     if (stage->nodes.count >= CHECK_MAX_NODES) {
-        builder_error(builder, ERROR_TOO_MANY, node.place,
-                      "this statement is larger than %d operations", CHECK_MAX_NODES);
+        stage_too_large(stage, node.place);
         return IR_NONE;
     }
     vector_push(builder->arena, &stage->nodes, node);
