@@ -529,7 +529,7 @@ static bool report_open(struct stage_builder *stage)
         error_detail(error, "it stands alone in no dimension of a tensor whose shape is known");
         if (stage->builder->is_start)
             error_hint(error, "declare the state above the loop, with its sizes: h: f32[...]");
-        else if (!index->on_right)
+        else if (index->on_left)
             error_hint(error,
                        "say it: ... over %s < N; or declare the tensor on the left above: "
                        "t: f32[...]",
