@@ -584,20 +584,19 @@ static bool finish_scan(struct definition *definition)
     definition->result.reverse = statement->reverse;
     definition->result.exclusive = statement->exclusive;
     if (definition->order.count == 0) {
-        builder_error(builder, ERROR_BAD_SCAN, statement->place,
-                      "a scan needs an index to run along");
+        error_hint(builder_error(builder, ERROR_BAD_SCAN, statement->place,
+                                 "a scan needs an index to run along"),
+                   "write one on both sides: y[t] scan += x[t]");
         return false;
     }
     definition->result.along = definition->order.at[definition->order.count - 1];
     if (!statement->along.name)
         return true;
     struct statement_index *index = stage_find_index(stage, statement->along.name, -1);
-    if (!index || index->range) {
+    if (!index || !index->on_left) {
         struct error *error = builder_error(builder, ERROR_BAD_SCAN, statement->along.place,
                                             "'%s' is no index of this scan", statement->along.name);
-        struct place ignored;
-        error_hint(error, "it must run along one of its own: %s on the left",
-                   describe_indices(definition, 0, &ignored));
+        error_hint(error, "name an index of the left side: y[n, t] scan += x[n, t] along t");
         return false;
     }
     definition->result.along = index->number;
