@@ -14,7 +14,7 @@ const char page_about[] =
 
 const struct page_fact page_first_steps[] = {
     {"smelt ops", "see what the library has"},
-    {"smelt ref softmax B=[8] D=16", "evaluate one of its ops"},
+    {"smelt ref sort B=[8] D=16", "evaluate one of its ops"},
     {"smelt new my_op", "start a file of your own"},
     {0},
 };
