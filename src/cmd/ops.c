@@ -191,7 +191,19 @@ static enum exit_code answer_markdown(struct invocation *invocation, struct lang
     return EXIT_YES;
 }
 
-static enum exit_code answer_json(struct invocation *invocation, const struct found *found)
+/* Which operations round; null for an op that has errors. */
+static void json_inexact(struct json *json, struct lang *lang, const struct ast_op *op)
+{
+    struct errors ignored = errors_new(json->out->arena);
+    const struct ir_program *program = lang_default_program(lang, NULL, op, &ignored);
+    struct text text = text_new(json->out->arena);
+    if (program)
+        ir_print_inexact(&text, program);
+    json_string(json, "inexact", program ? text.at : NULL);
+}
+
+static enum exit_code answer_json(struct invocation *invocation, struct lang *lang,
+                                  const struct found *found)
 {
     struct arena *arena = invocation->arena;
     struct text text = text_new(arena);
@@ -209,6 +221,7 @@ static enum exit_code answer_json(struct invocation *invocation, const struct fo
         json_declarations(&json, "inputs", &op->inputs);
         json_declarations(&json, "parameters", &op->parameters);
         json_declarations(&json, "outputs", &op->outputs);
+        json_inexact(&json, lang, op);
         json_string(&json, "file", file_of(op));
         json_string(&json, "case", line.at);
         json_end(&json);
@@ -256,7 +269,7 @@ static enum exit_code run(struct invocation *invocation)
         qsort(found.at, found.count, sizeof *found.at, compare_ops);
     enum exit_code code = EXIT_YES;
     if (invocation->json)
-        code = answer_json(invocation, &found);
+        code = answer_json(invocation, lang, &found);
     if (!found.count)
         return exit_worse(code, nothing_found(invocation, lang, pattern));
     for (size_t i = 0; !invocation->json && i < found.count; i++) {

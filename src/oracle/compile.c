@@ -197,12 +197,13 @@ static bool object_make(struct arena *arena, const char *compiler, const struct 
     return good;
 }
 
-static struct oracle_code *object_load(struct arena *arena, const char *path, struct error *error)
+static struct oracle_code *object_load(struct arena *arena, const char *path, const char *entry,
+                                       struct error *error)
 {
     struct library *library = library_open(path, error);
     if (!library)
         return NULL;
-    void *symbol = library_symbol(library, "smelt_oracle", error);
+    void *symbol = library_symbol(library, entry, error);
     if (!symbol) {
         library_close(library);
         return NULL;
@@ -213,8 +214,8 @@ static struct oracle_code *object_load(struct arena *arena, const char *path, st
     return code;
 }
 
-struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,
-                                   struct error *error)
+/* The object of a source, made now or found in the cache: its path. */
+static const char *object_find(struct arena *arena, const struct text *source, struct error *error)
 {
     const char *version;
     const char *compiler = compiler_find(arena, error);
@@ -223,15 +224,39 @@ struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program 
     const char *directory = directory_cache(arena, "oracle", error);
     if (!directory)
         return NULL;
-    struct text source = text_new(arena);
-    oracle_emit(&source, program);
     char key[65];
-    object_key(arena, &source, version, key);
+    object_key(arena, source, version, key);
     const char *stem = arena_printf(arena, "%s/%s", directory, key);
     const char *path = arena_printf(arena, "%s.so", stem);
-    if (!object_is_whole(arena, path) && !object_make(arena, compiler, &source, stem, path, error))
+    if (!object_is_whole(arena, path) && !object_make(arena, compiler, source, stem, path, error))
         return NULL;
-    return object_load(arena, path, error);
+    return path;
+}
+
+struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,
+                                   struct error *error)
+{
+    struct text source = text_new(arena);
+    oracle_emit(&source, program);
+    const char *path = object_find(arena, &source, error);
+    return path ? object_load(arena, path, "smelt_oracle", error) : NULL;
+}
+
+bool oracle_compile_all(struct arena *arena, const struct ir_program *const *programs, int count,
+                        struct oracle_code **codes, struct error *error)
+{
+    struct text source = text_new(arena);
+    oracle_emit_all(&source, programs, count);
+    const char *path = object_find(arena, &source, error);
+    for (int i = 0; path && i < count; i++) {
+        codes[i] = object_load(arena, path, arena_printf(arena, "smelt_oracle_%d", i), error);
+        if (codes[i])
+            continue;
+        while (i-- > 0)
+            oracle_close(codes[i]);
+        return false;
+    }
+    return path != NULL;
 }
 
 void oracle_close(struct oracle_code *code)

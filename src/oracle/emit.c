@@ -258,7 +258,8 @@ static void emit_part(struct emitter *emitter, const struct ir_part *part, const
 
 /* What smelt calls: the sizes include lets, scalars are doubles, tensors in order of the signature.
  */
-static void emit_entry(struct emitter *emitter, const struct ir_part *root, const char *name)
+static void emit_entry(struct emitter *emitter, const struct ir_part *root, const char *name,
+                       const char *entry)
 {
     static const char *const PARAMETERS[] = {"const int64_t *sizes", "const double *scalars",
                                              "const void *const *inputs", "void *const *outputs",
@@ -281,31 +282,42 @@ static void emit_entry(struct emitter *emitter, const struct ir_part *root, cons
         items[count++] = arena_printf(arena, "outputs[%d]", i);
     items[count++] = "exact";
     emit_blank(emitter);
-    emit_list(emitter, "int smelt_oracle", PARAMETERS, 5, "");
+    emit_list(emitter, arena_printf(arena, "int %s", entry), PARAMETERS, 5, "");
     emit_block(emitter);
     emit_line(emitter, "(void)sizes, (void)scalars, (void)inputs, (void)outputs;");
     emit_list(emitter, arena_printf(arena, "return %s", name), items, count, ";");
     emit_close(emitter);
 }
 
-void oracle_emit(struct text *out, const struct ir_program *program)
+/* The parts of one program and its entry; the prelude stands above. */
+static void emit_program(struct emitter *emitter, const struct ir_program *program,
+                         const char *entry)
+{
+    const struct ir_part *root = ir_root(program);
+    emitter->program = program;
+    for (int i = 0; i < program->part_count; i++) {
+        const struct ir_part *part = program->parts[i];
+        const char *name =
+            emit_name(&emitter->names, arena_printf(emitter->arena, "part_%s", part->name));
+        map_set_bytes(&emitter->parts, &part, sizeof part, (void *)name);
+    }
+    emit_monoids(emitter);
+    for (int i = 0; i < program->part_count; i++) {
+        const struct ir_part *part = program->parts[i];
+        emit_part(emitter, part, map_get_bytes(&emitter->parts, &part, sizeof part));
+    }
+    emit_entry(emitter, root, map_get_bytes(&emitter->parts, &root, sizeof root), entry);
+}
+
+static struct emitter emit_file(struct text *out, const char *title)
 {
     struct emitter emitter = {
         .arena = out->arena,
         .out = out,
         .names = emit_names_new(out->arena),
-        .program = program,
         .monoids = map_new(out->arena),
         .parts = map_new(out->arena),
     };
-    for (int i = 0; i < program->part_count; i++) {
-        const struct ir_part *part = program->parts[i];
-        const char *name =
-            emit_name(&emitter.names, arena_printf(out->arena, "part_%s", part->name));
-        map_set_bytes(&emitter.parts, &part, sizeof part, (void *)name);
-    }
-    const struct ir_part *root = ir_root(program);
-    const char *root_name = map_get_bytes(&emitter.parts, &root, sizeof root);
     text_printf(out,
                 "/*\n"
                 " * %s in double precision, as smelt's oracle computes it. Written by smelt.\n"
@@ -313,13 +325,21 @@ void oracle_emit(struct text *out, const struct ir_program *program)
                 " * Elements are double, or int64_t for integers and bool. Compile with -fwrapv,\n"
                 " * -ffp-contract=off and -fno-builtin: the bits of the result depend on it.\n"
                 " */\n",
-                root_name);
+                title);
     for (const char *const *piece = emit_prelude; *piece; piece++)
         text_add(out, *piece);
-    emit_monoids(&emitter);
-    for (int i = 0; i < program->part_count; i++) {
-        const struct ir_part *part = program->parts[i];
-        emit_part(&emitter, part, map_get_bytes(&emitter.parts, &part, sizeof part));
-    }
-    emit_entry(&emitter, root, root_name);
+    return emitter;
+}
+
+void oracle_emit(struct text *out, const struct ir_program *program)
+{
+    struct emitter emitter = emit_file(out, ir_root(program)->name);
+    emit_program(&emitter, program, "smelt_oracle");
+}
+
+void oracle_emit_all(struct text *out, const struct ir_program *const *programs, int count)
+{
+    struct emitter emitter = emit_file(out, arena_printf(out->arena, "%d programs", count));
+    for (int i = 0; i < count; i++)
+        emit_program(&emitter, programs[i], arena_printf(out->arena, "smelt_oracle_%d", i));
 }

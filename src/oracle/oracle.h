@@ -62,4 +62,12 @@ bool oracle_run(struct arena *arena, const struct oracle_code *code,
                 const struct oracle_options *options, struct error *error);
 void oracle_close(struct oracle_code *code);
 
+/*
+ * Several programs in one file and one compilation, which for small ones costs hardly more than a
+ * single one: codes[i] runs programs[i], and each is closed by itself. The functions are called
+ * smelt_oracle_0, smelt_oracle_1, ...
+ */
+void oracle_emit_all(struct text *out, const struct ir_program *const *programs, int count);
+bool oracle_compile_all(struct arena *arena, const struct ir_program *const *programs, int count,
+                        struct oracle_code **codes, struct error *error);
 #endif

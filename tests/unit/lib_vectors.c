@@ -61,11 +61,7 @@ static void use_own_cache(void)
 
 /* ---- one run ---- */
 
-struct compiled {
-    const struct ir_program *program;
-    struct oracle_code *code;
-};
-struct compiled_list VECTOR(struct compiled);
+struct programs VECTOR(const struct ir_program *);
 
 struct subject {
     struct arena *arena;   /* of everything */
@@ -73,7 +69,9 @@ struct subject {
     struct lang *lang;
     struct lang_file *library;
     const struct ast_op *op;
-    struct compiled_list compiled;
+    const struct task_case *cases[VECTOR_RUNS]; /* one per run */
+    struct programs programs;                   /* the different ones among the cases' */
+    struct oracle_code **codes;                 /* one per program */
     const struct vector_run *run;
 };
 
@@ -95,18 +93,34 @@ static const struct task_case *find_case(struct subject *subject)
     return &task->cases[0];
 }
 
-/* Cases of equal types and ranks share a program, and then its code. */
-static const struct oracle_code *compile(struct subject *subject, const struct ir_program *program)
+/* Cases of equal types and ranks share a program. All of them are compiled in one go. */
+static void compile(struct subject *subject, const struct vector_runs *runs)
 {
     struct error error = {0};
-    for (size_t i = 0; i < subject->compiled.count; i++)
-        if (subject->compiled.at[i].program == program)
-            return subject->compiled.at[i].code;
-    struct compiled compiled = {program, oracle_compile(subject->arena, program, &error)};
-    if (!compiled.code)
+    for (size_t i = 0; i < runs->count; i++) {
+        subject->run = &runs->at[i];
+        subject->cases[i] = find_case(subject);
+        bool known = false;
+        for (size_t k = 0; k < subject->programs.count; k++)
+            known |= subject->programs.at[k] == subject->cases[i]->program;
+        if (!known)
+            vector_push(subject->arena, &subject->programs, subject->cases[i]->program);
+    }
+    subject->run = NULL;
+    size_t count = subject->programs.count;
+    subject->codes = arena_array(subject->arena, count, sizeof(struct oracle_code *));
+    if (!oracle_compile_all(subject->arena, subject->programs.at, (int)count, subject->codes,
+                            &error))
         complain(subject, error.message, error.detail);
-    vector_push(subject->arena, &subject->compiled, compiled);
-    return compiled.code;
+}
+
+static const struct oracle_code *code_of(const struct subject *subject,
+                                         const struct ir_program *program)
+{
+    size_t i = 0;
+    while (subject->programs.at[i] != program)
+        i++;
+    return subject->codes[i];
 }
 
 static void check_declared(const struct subject *subject, const struct ir_binding *binding,
@@ -191,10 +205,9 @@ static void compare(const struct subject *subject, const struct array *found,
     }
 }
 
-static void check_run(struct subject *subject)
+static void check_run(struct subject *subject, const struct task_case *task_case)
 {
     const struct vector_run *run = subject->run;
-    const struct task_case *task_case = find_case(subject);
     struct error error = {0};
     struct ir_binding *binding =
         ir_bind(subject->arena, task_case->program, task_case->sizes, task_case->scalars, &error);
@@ -205,7 +218,7 @@ static void check_run(struct subject *subject)
     check_declared(subject, binding, part->outputs, part->output_count, &run->outputs);
     if (!oracle_admit(binding, run->inputs.at, &error))
         complain(subject, error.message, error.detail);
-    const struct oracle_code *code = compile(subject, task_case->program);
+    const struct oracle_code *code = code_of(subject, task_case->program);
     evaluate(subject, binding, code, false);
     struct array *outputs = evaluate(subject, binding, code, true);
     for (int i = 0; i < part->output_count; i++)
@@ -230,13 +243,14 @@ static void check_file(void)
     if (!vector_read(&arena, arena_printf(&arena, "%s/tests/vectors/%s.vec", root, name), &runs,
                      &error))
         test_fail(__FILE__, __LINE__, "%s", error.message);
+    compile(&subject, &runs);
     for (size_t i = 0; i < runs.count; i++) {
         subject.run = &runs.at[i];
-        check_run(&subject);
+        check_run(&subject, subject.cases[i]);
         arena_reset(&scratch);
     }
-    for (size_t i = 0; i < subject.compiled.count; i++)
-        oracle_close(subject.compiled.at[i].code);
+    for (size_t i = 0; i < subject.programs.count; i++)
+        oracle_close(subject.codes[i]);
     arena_release(&scratch);
     arena_release(&arena);
 }

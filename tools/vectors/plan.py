@@ -26,13 +26,18 @@ def load_tables():
             importlib.import_module(name)
 
 
-def smelt(*arguments):
+def smelt_text(*arguments, input=None):
     environment = dict(os.environ, SMELT_LIB=os.path.join(ROOT, "lib"))
-    process = subprocess.run([SMELT, *arguments], capture_output=True, text=True, env=environment)
+    process = subprocess.run([SMELT, *arguments], input=input, capture_output=True, text=True,
+                             env=environment)
     if process.returncode:
         raise Fault(process.stderr.strip() or process.stdout.strip() or
                     f"smelt ended with {process.returncode}")
-    return json.loads(process.stdout)
+    return process.stdout
+
+
+def smelt(*arguments):
+    return json.loads(smelt_text(*arguments))
 
 
 def library():
@@ -73,16 +78,20 @@ def full_cases(entry):
     return [case for case in entry.cases if not is_empty(case)] or entry.cases
 
 
+def take_types(case, known):
+    """A case without the types it names, and those."""
+    names = [variable["name"] for variable in known["types"]]
+    words = [(word, *word.split("=", 1)) for word in split(case)]
+    return (" ".join(word for word, name, _ in words if name not in names),
+            {name: value for _, name, value in words if name in names})
+
+
 def plan_runs(entry, known):
     """(case, types, whether special values are put in): every case at the default types, then the
     further types on one of the cases in turn, then the special values. A case that names types
     ("D=5 U=i8") keeps them."""
-    names = [variable["name"] for variable in known["types"]]
-
     def run(case, types, special=False):
-        words = split(case)
-        given = dict(word.split("=", 1) for word in words if word.split("=", 1)[0] in names)
-        sizes = " ".join(word for word in words if word.split("=", 1)[0] not in names)
+        sizes, given = take_types(case, known)
         return sizes, types | given, special
 
     fixed, *further = choose_types(known)
@@ -92,6 +101,19 @@ def plan_runs(entry, known):
     if entry.special:
         plan.append(run(entry.special_case or full[0], fixed, True))
     return [run for i, run in enumerate(plan) if run not in plan[:i]]
+
+
+def plan_tasks(entry, known):
+    """(types, cases): the cases at every choice of types; one that names types at those only."""
+    cases = [take_types(case, known) for case in entry.cases]
+    fixed, *further = choose_types(known)
+    choices = [fixed] + further + [fixed | given for _, given in cases]
+    tasks = []
+    for types in choices:
+        fitting = [sizes for sizes, given in cases if given.items() <= types.items()]
+        if fitting and types not in [task[0] for task in tasks]:
+            tasks.append((types, list(dict.fromkeys(fitting))))
+    return tasks
 
 
 def settings(case, types):
