@@ -164,14 +164,15 @@ static int check_name(struct stage_builder *stage, const struct ast_expression *
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (strcmp(name, constants[i].name) == 0)
             return float_constant(stage, constants[i].value);
-    struct error *error = builder_error(stage->builder, ERROR_UNDEFINED_NAME, expression->place,
-                                        "unknown name '%s'", name);
+    struct error *error =
+        builder_error(stage->builder, ERROR_UNDEFINED_NAME, expression->place,
+                      stage->whole ? "unknown tensor '%s'" : "unknown name '%s'", name);
     if (stage->fn || stage->params)
         error_hint(error, "a %s sees only its %s, constants and fns", stage->fn ? "fn" : "monoid",
                    stage->fn ? "parameters" : "components");
     else
         builder_suggest(stage->builder, error, name, NULL, 0);
-    if (!error->hint[0])
+    if (!error->hint[0] && !stage->whole)
         error_hint(error, "an index stands in brackets, or is given: ... over %s < N", name);
     return IR_NONE;
 }
@@ -519,6 +520,19 @@ static void report_recursion(struct stage_builder *stage, const struct ast_expre
     error_hint(error, "a fn is one expression without recursion; an op has `loop`");
 }
 
+/* Once: every fn above this one has the same fault. */
+static void report_depth(struct builder *builder, struct place place)
+{
+    if (builder->lang->too_deep) {
+        errors_again(builder->errors);
+        return;
+    }
+    builder->lang->too_deep = true;
+    error_hint(builder_error(builder, ERROR_TOO_MANY, place,
+                             "fns call each other more than %d deep", CHECK_MAX_FN_NESTING),
+               "write some of them out, or compute a part into a tensor of its own");
+}
+
 static int check_fn_call(struct stage_builder *stage, const struct ast_expression *call,
                          const struct ast_fn *fn)
 {
@@ -534,8 +548,7 @@ static int check_fn_call(struct stage_builder *stage, const struct ast_expressio
         return IR_NONE;
     int depth = stage->fn ? stage->fn->depth + 1 : 1;
     if (depth > CHECK_MAX_FN_NESTING) {
-        builder_error(builder, ERROR_TOO_MANY, call->place, "fns call each other more than %d deep",
-                      CHECK_MAX_FN_NESTING);
+        report_depth(builder, call->place);
         return IR_NONE;
     }
     if (!want_arguments(stage, call, fn->parameters.count))

@@ -13,6 +13,11 @@ static const struct ir_size *bad_size(struct builder *builder,
     return NULL;
 }
 
+static bool name_is(const char *name, const char *text)
+{
+    return __builtin_strcmp(name, text) == 0;
+}
+
 static const struct ir_size *size_name(struct builder *builder,
                                        const struct ast_expression *expression)
 {
@@ -20,6 +25,14 @@ static const struct ir_size *size_name(struct builder *builder,
     if (!entity) {
         struct error *error = builder_error(builder, ERROR_UNDEFINED_NAME, expression->place,
                                             "unknown size '%s'", expression->name);
+        for (size_t i = 0; builder->op && i < builder->op->clauses.count; i++) {
+            const struct ast_clause *clause = &builder->op->clauses.at[i];
+            if (clause->kind == AST_LET && name_is(clause->name.name, expression->name)) {
+                error_note(error, clause->name.place, "defined only here");
+                error_hint(error, "put it first");
+                return NULL;
+            }
+        }
         builder_suggest(builder, error, expression->name, NULL, 0);
         if (!error->hint[0] && !builder->op)
             error_hint(error, "it must be a size of the op");
@@ -138,11 +151,6 @@ static const struct ir_size *size_length(struct builder *builder,
     }
     entity->used = true;
     return ir_size_constant(builder->arena, entity->count);
-}
-
-static bool name_is(const char *name, const char *text)
-{
-    return __builtin_strcmp(name, text) == 0;
 }
 
 static const struct ir_size *size_call(struct builder *builder,

@@ -318,7 +318,16 @@ static bool check_reduced(struct definition *definition)
     if (!statement->reducer && all > left) {
         const char *those = describe_indices(definition, left, &place);
         error = builder_error(builder, ERROR_REDUCED_IN_MAP, place, "%s on the right only", those);
-        error_hint(error, "to sum over it write += (or max=, ...); else put it on the left too");
+        struct entity *entity = NULL; /* x[ids] for x[ids[i]] */
+        for (size_t i = 0; !entity && i < definition->stage.indices.count; i++)
+            if (!definition->stage.indices.at[i].on_left)
+                entity = builder_find(builder, definition->stage.indices.at[i].name);
+        if (entity && entity->kind == ENTITY_TENSOR)
+            error_hint(error, "if the tensor '%s' is meant, write its indices: %s[...]",
+                       entity->name, entity->name);
+        else
+            error_hint(error,
+                       "to sum over it write += (or max=, ...); else put it on the left too");
         return false;
     }
     if (statement->is_scan && all > left) {

@@ -227,6 +227,12 @@ int check_tensor_argument(struct builder *builder, const struct ast_expression *
             return -1;
         return check_readable(builder, tensor, expression->place) ? tensor : -1;
     }
+    if (expression->kind == AST_READ && entity && entity->kind == ENTITY_TENSOR) {
+        struct error *error = builder_error(builder, ERROR_OP_IN_EXPRESSION, expression->place,
+                                            "an op takes whole tensors, not elements");
+        error_hint(error, "write %s without indices", expression->name);
+        return -1;
+    }
     if (is_op_call(builder, expression)) {
         int result = -1, wanted = -1;
         return check_call(builder, expression, &wanted, &result, 1) ? result : -1;

@@ -149,7 +149,16 @@ static void check_all_defined(struct builder *builder)
         struct error *error =
             builder_error(builder, ERROR_NEVER_DEFINED, tensor->place, "%s '%s' is never defined",
                           tensor->role == IR_TENSOR_OUTPUT ? "output" : "tensor", tensor->name);
-        error_hint(error, "add a statement: %s[...] = ...", tensor->name);
+        struct name_list VECTOR(const char *) others = {0};
+        for (size_t k = 0; k < builder->tensors.count; k++)
+            if (builder->tensors.at[k].role == IR_TENSOR_TEMPORARY &&
+                builder->infos.at[k].definitions > 0)
+                vector_push(builder->arena, &others, builder->tensors.at[k].name);
+        const char *near = spelling_nearest(tensor->name, others.at, others.count);
+        if (near)
+            error_hint(error, "is it spelt '%s' where it is defined?", near);
+        else
+            error_hint(error, "add a statement: %s[...] = ...", tensor->name);
     }
 }
 
@@ -232,8 +241,9 @@ static struct ir_part *build_part(struct builder *builder)
         check_all_defined(builder);
     if (builder->errors->said == before) {
         check_all_covered(builder);
-        check_all_used(builder);
     }
+    if (builder->errors->said == before)
+        check_all_used(builder);
     if (builder->errors->said > before)
         return NULL;
     struct ir_part *part = arena_new(builder->arena, struct ir_part);
