@@ -6,7 +6,8 @@ import torch.nn.functional as F
 
 from vectors import INF, NAN, op
 
-QKV = ["B=[2] L=3 S=4 E=2 D=3", "B=[] L=1 S=1 E=1 D=1", "B=[2,1] L=2 S=5 E=3 D=2"]
+QKV = ["B=[2] L=3 S=4 E=2 D=3", "B=[] L=1 S=1 E=1 D=1", "B=[2,1] L=2 S=5 E=3 D=2",
+       "B=[0] L=2 S=3 E=2 D=2"]
 SELF = ["B=[2] L=4 E=2 D=3", "B=[] L=1 E=1 D=1", "B=[1,2] L=5 E=3 D=2"]
 
 
@@ -20,7 +21,7 @@ def masked(t, mask, k=None, v=None):
 
 
 op("scaled_dot_product_attention", lambda t: F.scaled_dot_product_attention(t.q, t.k, t.v),
-   cases=QKV)
+   cases=QKV, special={"q": [NAN], "v": [NAN, INF]})
 
 
 def causal(t):

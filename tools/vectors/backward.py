@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from vectors import INF, NAN, op
+from vectors import op
 
 aten = torch.ops.aten
 POINTWISE = ["B=[3,7]", "B=[]", "B=[1]", "B=[2,0]"]
@@ -19,17 +19,17 @@ op("threshold_backward", lambda t: aten.threshold_backward(t.g, t.x, t.threshold
 op("leaky_relu_backward", lambda t: aten.leaky_relu_backward(t.g, t.x, t.slope, False),
    cases=POINTWISE + ["B=[9] slope=0.25"], special=["x"])
 op("elu_backward", lambda t: aten.elu_backward(t.g, t.alpha, 1.0, 1.0, False, t.x),
-   cases=POINTWISE + ["B=[9] alpha=0.5"])
+   cases=POINTWISE + ["B=[9] alpha=0.5"], special=["x"])
 op("gelu_backward", lambda t: aten.gelu_backward(t.g, t.x), cases=POINTWISE,
-   draws={"x": "normal(0, 2)"})
+   draws={"x": "normal(0, 2)"}, special=["x"])
 op("gelu_tanh_backward", lambda t: aten.gelu_backward(t.g, t.x, approximate="tanh"),
-   cases=POINTWISE, draws={"x": "normal(0, 2)"})
+   cases=POINTWISE, draws={"x": "normal(0, 2)"}, special=["x"])
 op("sigmoid_backward", lambda t: aten.sigmoid_backward(t.g, t.y), cases=POINTWISE,
    draws={"y": "uniform(0, 1)"}, special=["g"])
 op("tanh_backward", lambda t: aten.tanh_backward(t.g, t.y), cases=POINTWISE,
    draws={"y": "uniform(-1, 1)"}, special=["g"])
 op("silu_backward", lambda t: aten.silu_backward(t.g, t.x), cases=POINTWISE,
-   draws={"x": "normal(0, 2)"})
+   draws={"x": "normal(0, 2)"}, special=["x"])
 
 ROWS = ["B=[2,3] D=5", "B=[] D=1", "B=[4] D=11", "B=[0] D=3"]
 op("_softmax_backward_data", lambda t: aten._softmax_backward_data(t.g, t.y, -1, torch.float64),

@@ -1,8 +1,7 @@
 """Convolutions, transposed ones, patches."""
-import torch
 import torch.nn.functional as F
 
-from vectors import op
+from vectors import INF, NAN, op
 
 
 def settings(t):
@@ -24,15 +23,18 @@ def triple(t, name):
 op("conv1d", lambda t: F.conv1d(t.x, t.w, t.b, **settings(t)),
    cases=["N=2 C=3 O=2 W=7 S=3 G=1 pad=1", "N=1 C=1 O=1 W=1 S=1 G=1",
           "N=1 C=2 O=1 W=9 S=3 G=2 stride=2 pad=2 dil=2",
-          "N=2 C=1 O=2 W=8 S=2 G=3 stride=3"])
+          "N=2 C=1 O=2 W=8 S=2 G=3 stride=3", "N=0 C=1 O=2 W=4 S=2 G=1"],
+   special={"x": [NAN, INF, -INF]})
 op("conv2d", lambda t: F.conv2d(t.x, t.w, t.b, **settings(t)),
    cases=["N=1 C=2 O=3 H=5 W=4 R=3 S=3 G=1 pad=1", "N=1 C=1 O=1 H=1 W=1 R=1 S=1 G=1",
           "N=1 C=1 O=2 H=7 W=6 R=2 S=3 G=2 stride=2 pad=1",
-          "N=2 C=1 O=1 H=6 W=7 R=3 S=2 G=1 dil=2 stride=3"])
+          "N=2 C=1 O=1 H=6 W=7 R=3 S=2 G=1 dil=2 stride=3",
+          "N=0 C=1 O=2 H=3 W=3 R=2 S=2 G=1"], special={"x": [NAN, INF, -INF]})
 op("conv2d_no_bias", lambda t: F.conv2d(t.x, t.w, **settings(t)),
    cases=["N=1 C=2 O=3 H=5 W=4 R=3 S=3 G=1 pad=1", "N=1 C=1 O=1 H=1 W=1 R=1 S=1 G=1",
           "N=1 C=1 O=2 H=7 W=6 R=2 S=3 G=2 stride=2 pad=1",
-          "N=2 C=1 O=1 H=6 W=7 R=3 S=2 G=1 dil=2 stride=3"])
+          "N=2 C=1 O=1 H=6 W=7 R=3 S=2 G=1 dil=2 stride=3",
+          "N=0 C=1 O=2 H=3 W=3 R=2 S=2 G=1"], special={"x": [NAN, INF, -INF]})
 op("conv2d_asymmetric", lambda t: F.conv2d(t.x, t.w, t.b, stride=pair(t, "stride"),
                                            padding=pair(t, "pad"),
                                            dilation=pair(t, "dil"), groups=t.G),

@@ -27,7 +27,8 @@ op("addmm", lambda t: torch.addmm(t.c, t.a, t.b, beta=t.beta, alpha=t.alpha),
 op("addmv", lambda t: torch.addmv(t.c, t.a, t.x, beta=t.beta, alpha=t.alpha),
    cases=["M=4 K=5 beta=0.5 alpha=2.0", "M=1 K=1", "M=3 K=13 beta=0.0", "M=3 K=0"])
 op("baddbmm", lambda t: torch.baddbmm(t.c, t.a, t.b, beta=t.beta, alpha=t.alpha),
-   cases=["B=[2] M=3 K=4 N=2 beta=0.5 alpha=-1.0", "B=[1] M=1 K=1 N=1", "B=[3] M=2 K=3 N=1 beta=0.0"])
+   cases=["B=[2] M=3 K=4 N=2 beta=0.5 alpha=-1.0", "B=[1] M=1 K=1 N=1",
+          "B=[3] M=2 K=3 N=1 beta=0.0"])
 op("addr", lambda t: torch.addr(t.c, t.a, t.b, beta=t.beta, alpha=t.alpha),
    cases=["M=4 N=5 beta=0.5 alpha=2.0", "M=1 N=1", "M=3 N=7 beta=0.0", "M=3 N=0"])
 op("diag_mm", lambda t: torch.diag(t.a) @ t.b, cases=["M=4 N=5", "M=1 N=1", "M=7 N=3", "M=3 N=0"])
@@ -36,9 +37,11 @@ op("tril_mm", lambda t: torch.tril(torch.tril(t.a) @ torch.tril(t.b)),
 op("chain_matmul", lambda t: torch.linalg.multi_dot([t.a, t.b, t.c])
    if t.a.is_floating_point() else t.a @ t.b @ t.c,
    cases=["M=3 K=4 L=2 N=5", "M=1 K=1 L=1 N=1", "M=2 K=5 L=7 N=3"])
-op("xxty", lambda t: t.x @ t.x.T @ t.y, cases=["N=5 D=3 C=4", "N=1 D=1 C=1", "N=7 D=2 C=3", "N=0 D=2 C=3"])
+op("xxty", lambda t: t.x @ t.x.T @ t.y, cases=["N=5 D=3 C=4", "N=1 D=1 C=1", "N=7 D=2 C=3",
+                                               "N=0 D=2 C=3"])
 op("linear", lambda t: F.linear(t.x, t.w, t.b),
-   cases=["B=[2,3] K=4 N=5", "B=[] K=1 N=1", "B=[3] K=7 N=2", "B=[0] K=3 N=2"], special={"x": [NAN, INF, -INF]})
+   cases=["B=[2,3] K=4 N=5", "B=[] K=1 N=1", "B=[3] K=7 N=2", "B=[0] K=3 N=2"],
+   special={"x": [NAN, INF, -INF]})
 op("linear_no_bias", lambda t: F.linear(t.x, t.w),
    cases=["B=[2,3] K=4 N=5", "B=[] K=1 N=1", "B=[3] K=7 N=2", "B=[0] K=3 N=2"])
 op("linear_gelu", lambda t: F.gelu(F.linear(t.x, t.w, t.b)),

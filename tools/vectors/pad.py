@@ -1,5 +1,4 @@
 """Padding, resampling, pixel shuffles."""
-import torch
 import torch.nn.functional as F
 
 from vectors import op

@@ -1,13 +1,14 @@
 """Pooling: windows, averages with and without counted padding, adaptive windows."""
-import torch
 import torch.nn.functional as F
 
 from vectors import INF, op
 
 ONE = ["B=[2,2] W=9 size=3 stride=2", "B=[1] W=1 size=1 stride=1",
-       "B=[3] W=8 size=3 stride=2 pad=1", "B=[2] W=7 size=2 stride=3"]
+       "B=[3] W=8 size=3 stride=2 pad=1", "B=[2] W=7 size=2 stride=3",
+       "B=[0,2] W=4 size=2 stride=2"]
 TWO = ["B=[2,1] H=5 W=4 size=2 stride=2", "B=[1] H=1 W=1 size=1 stride=1",
-       "B=[2] H=5 W=6 size=3 stride=2 pad=1", "B=[1,1] H=7 W=5 size=2 stride=3 pad=1"]
+       "B=[2] H=5 W=6 size=3 stride=2 pad=1", "B=[1,1] H=7 W=5 size=2 stride=3 pad=1",
+       "B=[0,2] H=4 W=3 size=2 stride=1"]
 THREE = ["B=[1,2] D=3 H=4 W=3 size=2 stride=1", "B=[1] D=1 H=1 W=1 size=1 stride=1",
          "B=[1] D=4 H=3 W=5 size=3 stride=2 pad=1"]
 
