@@ -1,6 +1,4 @@
 """lib/pointwise.op: elementwise ops."""
-import math
-
 import torch
 import torch.nn.functional as F
 
@@ -148,19 +146,26 @@ TORCH_TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
                "u8": torch.uint8, "u32": torch.int64, "bool": torch.bool}
 
 
+LIMITS = {"u32": (0, 2**32 - 1)} | {name: (torch.iinfo(type_).min, torch.iinfo(type_).max)
+                                    for name, type_ in TORCH_TYPES.items()
+                                    if not type_.is_floating_point and type_ != torch.bool
+                                    and name != "u32"}
+
+
 def converted(t):
-    """The runner wraps what is u32 to 32 bits."""
-    to = TORCH_TYPES[t.types["U"]]
-    if t.x.dtype.is_floating_point and not to.is_floating_point and to != torch.bool:
-        return t.x.to(torch.int64).to(to)
+    """Floats beyond an integer type stop at its limits, which PyTorch leaves open."""
+    name = t.types["U"]
+    to = TORCH_TYPES[name]
+    if t.x.dtype.is_floating_point and name in LIMITS:
+        return t.x.clamp(*LIMITS[name]).to(to)
     result = t.x.to(to)
     return result.to(torch.float64) if to.is_floating_point else result
 
 
 NAMES = list(TORCH_TYPES)
-op("_to_copy", converted,
-   cases=[f"B=[{5 + i % 2}] T={name} U={NAMES[(i + 1 + 4 * k) % 13]}"
-          for k in (0, 1) for i, name in enumerate(NAMES)])
+op("_to_copy", converted, cases=["B=[0]"] + [
+    f"B={('[5]', '[2,3]', '[7]')[i % 3]} T={name} U={NAMES[(i + step) % 13]}"
+    for step in (1, 5) for i, name in enumerate(NAMES)])
 
 # ---- bits ----
 
