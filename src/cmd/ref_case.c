@@ -71,6 +71,23 @@ static bool check_memory(const struct evaluation *evaluation)
     return fail_memory(evaluation, needed, points);
 }
 
+/* ---- time ---- */
+
+/* Months when compiled, years when not: nobody means more. Single points may take far less. */
+static const double most_steps = 1e16;
+
+static bool check_time(const struct evaluation *evaluation)
+{
+    double steps = oracle_steps(evaluation->binding, NULL);
+    if (steps <= most_steps || evaluation->request->points.count > 0)
+        return true;
+    error_set(evaluation->error, ERROR_TOO_MANY,
+              "this case takes %.2g steps, and smelt begins nothing of more than %g", steps,
+              most_steps);
+    error_hint(evaluation->error, "use smaller sizes, or evaluate single elements with --point");
+    return false;
+}
+
 /* ---- inputs ---- */
 
 static int input_number(const struct ir_part *part, const char *name)
@@ -393,7 +410,7 @@ bool ref_case(const struct ref_request *request, const struct task *task, int nu
                                     .code = code,
                                     .result = result,
                                     .error = error};
-    if (!check_memory(&evaluation) || !make_inputs(&evaluation))
+    if (!check_memory(&evaluation) || !check_time(&evaluation) || !make_inputs(&evaluation))
         return false;
     if (request->points.count ? !evaluate_points(&evaluation) : !evaluate(&evaluation))
         return false;

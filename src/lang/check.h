@@ -47,7 +47,8 @@ struct lang {
     struct map faulty;    /* address of an op that has errors, as bytes -> anything */
     struct map owners;    /* address of an item as bytes -> struct lang_file */
     struct op_stack VECTOR(const struct ast_op *) in_progress;
-    long stages; /* made so far */
+    long stages;   /* made so far */
+    bool too_deep; /* fns that call fns: said once */
 };
 
 struct lang_file *lang_owner(struct lang *lang, const void *item);
@@ -88,6 +89,7 @@ struct instance {
     const struct ir_part *part; /* NULL: it has errors, reported already */
     struct doubts VECTOR(struct doubt) doubts;
     struct instance_list VECTOR(struct instance *) callees; /* in order of first call */
+    int depth;                                              /* of calls: 1 when there is none */
     struct ir_program *program;                             /* made when first asked for */
 };
 

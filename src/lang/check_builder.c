@@ -205,8 +205,10 @@ void builder_print_shape(struct builder *builder, struct text *out, int tensor)
 void builder_stage(struct builder *builder, const struct ir_stage *stage)
 {
     if (++builder->lang->stages > CHECK_MAX_STAGES) {
-        builder_error(builder, ERROR_TOO_MANY, stage->place, "the program has more than %d stages",
-                      CHECK_MAX_STAGES);
+        error_hint(builder_error(builder, ERROR_TOO_MANY, stage->place,
+                                 "this makes more than %d statements, all ops written out",
+                                 CHECK_MAX_STAGES),
+                   "`each` repeats its statements for every member of the list");
         return;
     }
     vector_push(builder->arena, builder->stages, *stage);

@@ -239,8 +239,10 @@ static bool take_size(struct tasking *tasking, const struct ast_expression *valu
         return false;
     }
     if (symbol->kind == IR_SYMBOL_SIZE && *size < 0) {
-        errors_add(tasking->errors, ERROR_SIZE_NEGATIVE, value->place, "size '%s' is negative",
-                   symbol->family ? symbol->family : symbol->name);
+        error_hint(errors_add(tasking->errors, ERROR_SIZE_NEGATIVE, value->place,
+                              "size '%s' is negative",
+                              symbol->family ? symbol->family : symbol->name),
+                   "sizes are 0 or more");
         return false;
     }
     return true;

@@ -265,6 +265,13 @@ static const char *print_key(struct arena *arena, const struct ast_op *op,
     return text.at;
 }
 
+static void report_depth(const struct ast_op *op, struct errors *errors)
+{
+    error_hint(errors_add(errors, ERROR_TOO_MANY, op->name.place,
+                          "ops call each other more than %d deep", CHECK_MAX_OP_NESTING),
+               "write the statements of some of them where they are called");
+}
+
 static bool is_in_progress(struct lang *lang, const struct ast_op *op, struct errors *errors)
 {
     for (size_t i = 0; i < lang->in_progress.count; i++)
@@ -278,8 +285,20 @@ static bool is_in_progress(struct lang *lang, const struct ast_op *op, struct er
         }
     if (lang->in_progress.count < CHECK_MAX_OP_NESTING)
         return false;
-    errors_add(errors, ERROR_TOO_MANY, op->name.place, "ops call each other more than %d deep",
-               CHECK_MAX_OP_NESTING);
+    report_depth(op, errors);
+    return true;
+}
+
+/* The same whether callees were checked on the way or long before. */
+static bool is_too_deep(struct instance *instance, struct errors *errors)
+{
+    instance->depth = 1;
+    for (size_t i = 0; i < instance->callees.count; i++)
+        if (instance->depth <= instance->callees.at[i]->depth)
+            instance->depth = instance->callees.at[i]->depth + 1;
+    if (instance->depth <= CHECK_MAX_OP_NESTING)
+        return false;
+    report_depth(instance->op, errors);
     return true;
 }
 
@@ -311,7 +330,9 @@ struct instance *instance_get(struct lang *lang, const struct ast_op *op,
     builder.part.name = op->name.name;
     builder.part.place = op->name.place;
     builder.names = map_new(lang->arena);
-    instance->part = build_part(&builder);
+    const struct ir_part *part = build_part(&builder);
+    if (part && !is_too_deep(instance, errors))
+        instance->part = part;
     lang->in_progress.count--;
     if (!instance->part)
         map_set_bytes(&lang->faulty, &op, sizeof op, instance);

@@ -80,6 +80,9 @@ static FILE *open_regular(const char *path, struct error *error)
         error_system(error, ERROR_CANNOT_READ, "could not open %s", path);
     } else if (S_ISREG(status.st_mode)) {
         return file;
+    } else if (S_ISDIR(status.st_mode)) {
+        error_set(error, ERROR_CANNOT_READ, "%s is a folder", path);
+        error_hint(error, "name a file in it");
     } else {
         error_set(error, ERROR_CANNOT_READ, "%s is not a file with an end", path);
         error_hint(error, "write it to a file first, or give it on standard input with '-'");
@@ -108,6 +111,7 @@ static char *read_whole(struct arena *arena, const char *path, size_t *length, s
     fclose(file);
     if (!failed && text.length > LANG_MAX_BYTES) {
         error_set(error, ERROR_CANNOT_READ, "%s is larger than %d MiB", path, LANG_MAX_BYTES >> 20);
+        error_hint(error, "is it an op file? If so, split it and include the parts");
         return NULL;
     }
     *length = text.length;
@@ -267,10 +271,16 @@ static struct lang_file *load_include(struct lang *lang, struct lang_file *from,
     for (int i = 0; i < 2; i++)
         if (candidates[i] && access(candidates[i], R_OK) == 0 && is_regular(candidates[i]))
             return lang_load(lang, candidates[i], errors);
-    struct error *error = errors_add(errors, ERROR_INCLUDE_FAILED, include->place,
-                                     "could not find \"%s\"", include->path);
-    error_detail(error, "there is no %s%s", candidates[0],
-                 candidates[1] ? ", and none in the library" : "");
+    bool there = access(candidates[0], F_OK) == 0;
+    struct error *error =
+        errors_add(errors, ERROR_INCLUDE_FAILED, include->place,
+                   there ? "could not read \"%s\"" : "could not find \"%s\"", include->path);
+    if (there)
+        error_detail(error, is_regular(candidates[0]) ? "%s may not be read" : "%s is not a file",
+                     candidates[0]);
+    else
+        error_detail(error, "there is no %s%s", candidates[0],
+                     candidates[1] ? ", and none in the library" : "");
     error_hint(error, "paths are relative to the including file, then to the library");
     return NULL;
 }

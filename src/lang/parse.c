@@ -500,6 +500,8 @@ static void fault_item(struct parser *parser)
                 error_hint(error, "%s", habits[i].hint), nearest = NULL;
         if (nearest)
             error_hint(error, "did you mean '%s'?", nearest);
+        else if (!error->hint[0])
+            error_hint(error, "a file holds ops: op name(x: f32[N]) -> (y: f32[N]) { ... }");
         return;
     }
     error = parser_fault(parser, ERROR_STATEMENT_OUTSIDE_OP, token.place,

@@ -27,6 +27,11 @@ bool oracle_admit(const struct ir_binding *binding, const struct array *inputs,
 int64_t oracle_memory(const struct ir_binding *binding);
 /* Bytes this process may still take: physical memory, cgroup and rlimit considered. */
 int64_t oracle_memory_available(void);
+/*
+ * About how many values evaluating everything computes. *certain (unless NULL): false when ranges
+ * depend on data, which then count as one point.
+ */
+double oracle_steps(const struct ir_binding *binding, bool *certain);
 
 struct oracle_options {
     /* Float outputs of the root keep their values as computed, not rounded to their type; whoever
@@ -57,11 +62,6 @@ struct oracle_code;
 /* Compiles or finds in the cache (XDG_CACHE_HOME/smelt/oracle, SMELT_CACHE). Lives until closed. */
 struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,
                                    struct error *error);
-bool oracle_run(struct arena *arena, const struct oracle_code *code,
-                const struct ir_binding *binding, const struct array *inputs, struct array *outputs,
-                const struct oracle_options *options, struct error *error);
-void oracle_close(struct oracle_code *code);
-
 /*
  * Several programs in one file and one compilation, which for small ones costs hardly more than a
  * single one: codes[i] runs programs[i], and each is closed by itself. The functions are called
@@ -70,4 +70,9 @@ void oracle_close(struct oracle_code *code);
 void oracle_emit_all(struct text *out, const struct ir_program *const *programs, int count);
 bool oracle_compile_all(struct arena *arena, const struct ir_program *const *programs, int count,
                         struct oracle_code **codes, struct error *error);
+bool oracle_run(struct arena *arena, const struct oracle_code *code,
+                const struct ir_binding *binding, const struct array *inputs, struct array *outputs,
+                const struct oracle_options *options, struct error *error);
+void oracle_close(struct oracle_code *code);
+
 #endif

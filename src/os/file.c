@@ -48,8 +48,10 @@ static bool write_fully(int file, const char *from, size_t size)
 
 static bool too_long(const char *path, size_t maximum, struct error *error)
 {
-    return error_set(error, ERROR_CANNOT_READ, "%s is longer than the %zu bytes smelt reads", path,
-                     maximum);
+    error_set(error, ERROR_CANNOT_READ, "%s is longer than the %zu bytes smelt reads", path,
+              maximum);
+    error_hint(error, "is it the right file?");
+    return false;
 }
 
 /*

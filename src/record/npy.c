@@ -283,8 +283,11 @@ bool npy_read(struct arena *arena, const char *path, enum dtype wanted, struct a
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
 
-    if (file < 0)
-        return error_system(error, ERROR_CANNOT_READ, "could not open %s", path);
+    if (file < 0) {
+        error_system(error, ERROR_CANNOT_READ, "could not open %s", path);
+        error_hint(error, "give the name of a .npy file");
+        return false;
+    }
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(file);
         error_set(error, ERROR_CANNOT_READ, "could not read %s: it is not a regular file", path);

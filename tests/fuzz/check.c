@@ -19,7 +19,7 @@ enum {
     FUZZ_MEMORY = 256 << 20,
     FUZZ_CASES = 8,        /* of one task: more show nothing new */
     FUZZ_ELEMENTS = 10000, /* of all inputs of a case */
-    FUZZ_WORK = 100000,    /* nodes evaluated */
+    FUZZ_STEPS = 100000,
 };
 
 static void demand(bool holds, const char *what, const char *text)
@@ -64,65 +64,6 @@ static void print_and_reparse(struct arena *arena, const struct ir_program *prog
     demand(strcmp(once.at, twice.at) == 0, "a program prints differently once parsed", once.at);
 }
 
-/* ---- how much a case is ---- */
-
-static double work_of_part(struct arena *arena, const struct ir_binding *binding, int depth);
-
-/* Points of an index; ranges are only followed where a promised input bounds them. */
-static double points_of_index(const struct ir_binding *binding, const struct ir_stage *stage,
-                              int number)
-{
-    const struct ir_index *index = &binding->part->indices[number];
-    int64_t extent = 0;
-    if (index->extent) {
-        bool known = ir_size_eval(index->extent, binding->sizes, &extent);
-        return known ? extent > 0 ? (double)extent : 0 : 1e18;
-    }
-    const struct ir_node *high = &stage->nodes.at[index->high];
-    if (high->op == IR_INT)
-        return high->integer > 0 ? (double)high->integer : 0;
-    if (high->op != IR_READ)
-        return 1e18;
-    const struct ir_tensor *tensor = &binding->part->tensors[high->read.tensor];
-    if (!tensor->bound || !ir_size_eval(tensor->bound, binding->sizes, &extent))
-        return 1e18;
-    return extent > 0 ? (double)extent : 0;
-}
-
-static double work_of_stages(struct arena *arena, const struct ir_binding *binding,
-                             const struct ir_stage *stages, int count, int depth)
-{
-    double sum = 0;
-    for (int i = 0; i < count && sum <= FUZZ_WORK; i++) {
-        const struct ir_stage *stage = &stages[i];
-        double work = (double)stage->nodes.count + 1;
-        if (stage->kind == IR_CALL) {
-            const struct ir_binding *callee = ir_bind_call(arena, binding, stage);
-            work = callee ? work_of_part(arena, callee, depth + 1) : 1e18;
-        } else if (stage->kind == IR_LOOP) {
-            double turns = points_of_index(binding, stage, stage->loop_index);
-            work = turns < 1 ? 0
-                             : turns + turns * work_of_stages(arena, binding, stage->body,
-                                                              stage->body_count, depth);
-        }
-        for (int k = 0; k < stage->index_count; k++)
-            work *= points_of_index(binding, stage, stage->indices[k]);
-        sum += work;
-    }
-    return sum;
-}
-
-static double work_of_part(struct arena *arena, const struct ir_binding *binding, int depth)
-{
-    double sum = 1;
-    if (depth > 20)
-        return 1e18;
-    for (int i = 0; i < binding->part->tensor_count; i++)
-        sum += (double)(uint64_t)ir_tensor_shape(binding, i, NULL);
-    return sum +
-           work_of_stages(arena, binding, binding->part->stages, binding->part->stage_count, depth);
-}
-
 /* ---- cases ---- */
 
 static void evaluate(struct arena *arena, const struct task_case *task_case)
@@ -135,7 +76,8 @@ static void evaluate(struct arena *arena, const struct task_case *task_case)
     double elements = 0;
     for (int i = 0; i < part->input_count; i++)
         elements += (double)(uint64_t)ir_tensor_shape(binding, part->inputs[i], NULL);
-    if (elements > FUZZ_ELEMENTS || work_of_part(arena, binding, 0) > FUZZ_WORK)
+    bool certain;
+    if (elements > FUZZ_ELEMENTS || oracle_steps(binding, &certain) > FUZZ_STEPS || !certain)
         return;
     struct array *inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *inputs);
     struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
