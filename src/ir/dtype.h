@@ -35,7 +35,8 @@ enum dtype dtype_compute(enum dtype dtype);
 
 /* Nearest value of a float type, ties to even, straight from double (no double rounding). */
 double dtype_round(enum dtype dtype, double value);
-/* Integer types: two's complement wrap. To bool, here and below: whether it is not zero (NaN is not). */
+/* Integer types: two's complement wrap. To bool, here and below: whether it is not zero (NaN is
+ * not). */
 int64_t dtype_wrap(enum dtype dtype, int64_t value);
 /* Float to integer: truncate, saturate at the type's limits, NaN gives 0. */
 int64_t dtype_truncate(enum dtype dtype, double value);

@@ -2,14 +2,14 @@
  * The checked program. What the language says in notation, the IR says in full: concrete types and
  * ranks, every extent, every conversion, nothing left to infer. Sizes stay symbolic.
  *
- * A program is a list of parts, callees first, the root last. A part is one op at concrete types: its
- * symbols (sizes), tensors and a list of stages. A stage defines tensors from earlier ones: a map, a
- * reduction, a scan, a scatter, a call of another part, or a loop over stages.
+ * A program is a list of parts, callees first, the root last. A part is one op at concrete types:
+ * its symbols (sizes), tensors and a list of stages. A stage defines tensors from earlier ones: a
+ * map, a reduction, a scan, a scatter, a call of another part, or a loop over stages.
  *
  * Inside a stage, values are a flat list of nodes in single assignment: a node's arguments stand
  * before it, so evaluating the list from front to back at one point of the domain evaluates the
- * stage there. Every node is total and cheap to evaluate even when its value is not wanted: the only
- * thing that must not happen is a read outside its tensor, and a read carries its own guard.
+ * stage there. Every node is total and cheap to evaluate even when its value is not wanted: the
+ * only thing that must not happen is a read outside its tensor, and a read carries its own guard.
  *
  * Everything hangs on the program's arena and is not changed after checking.
  */
@@ -125,23 +125,23 @@ enum { IR_NONE = -1 };
 
 struct ir_node {
     enum ir_op op;
-    enum dtype type;          /* f64, f32, i64 or bool: what it computes in */
-    int a, b, c;              /* arguments: earlier nodes of the same list, or IR_NONE */
+    enum dtype type; /* f64, f32, i64 or bool: what it computes in */
+    int a, b, c;     /* arguments: earlier nodes of the same list, or IR_NONE */
     union {
-        int64_t integer;      /* INT, BOOL */
-        double number;        /* FLOAT */
+        int64_t integer;            /* INT, BOOL */
+        double number;              /* FLOAT */
         const struct ir_size *size; /* SIZE */
-        int scalar;           /* SCALAR: number in the part */
-        int index;            /* INDEX: number in the part */
-        int param;            /* PARAM: 0..width-1 left operand, width..2*width-1 right */
-        enum dtype cast;      /* CAST */
+        int scalar;                 /* SCALAR: number in the part */
+        int index;                  /* INDEX: number in the part */
+        int param;                  /* PARAM: 0..width-1 left operand, width..2*width-1 right */
+        enum dtype cast;            /* CAST */
         struct {
-            int tensor;       /* READ: number in the part */
-            const int *at;    /* one integer node per dimension */
-            int guard;        /* bool node or IR_NONE: when false, nothing is read */
-            int otherwise;    /* the value when not read, or IR_NONE: then zero */
-            bool checked;     /* also not read when any index is out of bounds */
-            bool proved;      /* shown in bounds for all sizes; else shown when sizes are bound */
+            int tensor;    /* READ: number in the part */
+            const int *at; /* one integer node per dimension */
+            int guard;     /* bool node or IR_NONE: when false, nothing is read */
+            int otherwise; /* the value when not read, or IR_NONE: then zero */
+            bool checked;  /* also not read when any index is out of bounds */
+            bool proved;   /* shown in bounds for all sizes; else shown when sizes are bound */
         } read;
     };
     struct place place;
@@ -199,27 +199,27 @@ struct ir_write {
     int value;     /* node */
 };
 
-struct ir_carry { /* at the end of an iteration: state = next */
+struct ir_carry {    /* at the end of an iteration: state = next */
     int state, next; /* tensors of equal shape */
 };
 
 /*
  * MAP      every point of the domain writes its own element.
- * REDUCE   `indices` lists the left ones first (left_count of them), then the reduced ones. For each
- *          left point the values over the reduced ones are combined in lexicographic order, starting
- *          from the unit; the result is written (rounded once, if declared). TOPK: the last dimension of
- *          the written tensors is the rank; its index is not in the domain, and `at` lacks it.
- * SCAN     all indices are left; along `along` values are combined in order (reverse: from the end),
- *          exclusive: the element itself is left out, so the first is the unit.
- * SCATTER  the target starts as a copy of tensor `from` (or all units), then every domain point in
- *          lexicographic order combines its value into the element it addresses (`assign`: replaces it;
- *          the last wins). `at` may depend on reads. The accumulator is rounded once, at the end.
- * CALL     runs `callee` with tensors and sizes of this part.
- * LOOP     runs `body` for each value of `loop_index`, in order (or reversed). Body temporaries are
- *          defined anew in each iteration. Outer loop indices may be used by nodes inside.
+ * REDUCE   `indices` lists the left ones first (left_count of them), then the reduced ones. For
+ * each left point the values over the reduced ones are combined in lexicographic order, starting
+ *          from the unit; the result is written (rounded once, if declared). TOPK: the last
+ * dimension of the written tensors is the rank; its index is not in the domain, and `at` lacks it.
+ * SCAN     all indices are left; along `along` values are combined in order (reverse: from the
+ * end), exclusive: the element itself is left out, so the first is the unit. SCATTER  the target
+ * starts as a copy of tensor `from` (or all units), then every domain point in lexicographic order
+ * combines its value into the element it addresses (`assign`: replaces it; the last wins). `at` may
+ * depend on reads. The accumulator is rounded once, at the end. CALL     runs `callee` with tensors
+ * and sizes of this part. LOOP     runs `body` for each value of `loop_index`, in order (or
+ * reversed). Body temporaries are defined anew in each iteration. Outer loop indices may be used by
+ * nodes inside.
  *
- * Points where `predicate` is false are left out (REDUCE, SCATTER; a SCAN has none, a MAP has none).
- * A MAP over a range index (segments of an OFFSETS input) has the segment's index first.
+ * Points where `predicate` is false are left out (REDUCE, SCATTER; a SCAN has none, a MAP has
+ * none). A MAP over a range index (segments of an OFFSETS input) has the segment's index first.
  */
 struct ir_stage {
     enum ir_stage_kind kind;
@@ -238,10 +238,10 @@ struct ir_stage {
     bool assign;
     /* CALL */
     const struct ir_part *callee;
-    const int *inputs, *outputs;                   /* tensors, as many as the callee has */
-    const struct ir_size *const *sizes;            /* one per symbol of the callee; LET: NULL */
-    const int *scalars;                            /* one per scalar of the callee: nodes without
-                                                      reads and indices */
+    const int *inputs, *outputs;        /* tensors, as many as the callee has */
+    const struct ir_size *const *sizes; /* one per symbol of the callee; LET: NULL */
+    const int *scalars;                 /* one per scalar of the callee: nodes without
+                                           reads and indices */
     /* LOOP */
     int loop_index;
     struct ir_stage *body;
@@ -301,15 +301,16 @@ struct ir_program *ir_parse(struct arena *arena, const struct source *source, st
 
 struct ir_binding {
     const struct ir_part *part;
-    const int64_t *sizes;   /* one per symbol, lets computed */
-    const double *scalars;  /* one per scalar */
+    const int64_t *sizes;  /* one per symbol, lets computed */
+    const double *scalars; /* one per scalar */
 };
 
 /*
- * Checks that all sizes are known and fit (facts hold, dimensions are not negative, element counts do
- * not overflow, slices cover, reads stay in bounds, the same inside every call) and computes the lets. `sizes`
- * and `scalars` hold the given values; missing sizes were filled in by the caller with defaults.
- * The binding lives in the arena. NULL with the error set when something does not hold.
+ * Checks that all sizes are known and fit (facts hold, dimensions are not negative, element counts
+ * do not overflow, slices cover, reads stay in bounds, the same inside every call) and computes the
+ * lets. `sizes` and `scalars` hold the given values; missing sizes were filled in by the caller
+ * with defaults. The binding lives in the arena. NULL with the error set when something does not
+ * hold.
  */
 struct ir_binding *ir_bind(struct arena *arena, const struct ir_program *program,
                            const int64_t *sizes, const double *scalars, struct error *error);
@@ -332,7 +333,8 @@ void ir_fold(const struct ir_nodes *nodes, const struct ir_binding *binding,
 
 /* ---- instances: equal parts recognised ---- */
 
-struct ir_instance { /* a part at given sizes (as expressions of the root's), and how often it is called */
+struct ir_instance { /* a part at given sizes (as expressions of the root's), and how often it is
+                        called */
     const struct ir_part *part;
     const char *sizes; /* "N=N, C=64" */
     int64_t calls;
@@ -341,14 +343,16 @@ struct ir_instance { /* a part at given sizes (as expressions of the root's), an
 struct ir_instances VECTOR(struct ir_instance);
 /*
  * Callers before callees; the root, which nobody calls, is not among them. A call in a loop counts
- * once. Counts stop at INT64_MAX; of a part called at over a thousand sizes the rest is one instance.
+ * once. Counts stop at INT64_MAX; of a part called at over a thousand sizes the rest is one
+ * instance.
  */
 void ir_list_instances(struct arena *arena, const struct ir_program *program,
                        struct ir_instances *out);
 
 /* ---- exactness (exact.c) ---- */
 
-/* The float operations that round, in order of appearance: "sum, exp, div"; nothing: all is exact. */
+/* The float operations that round, in order of appearance: "sum, exp, div"; nothing: all is exact.
+ */
 void ir_print_inexact(struct text *out, const struct ir_program *program);
 
 #endif
