@@ -174,31 +174,63 @@ static bool bind_type(struct call *call, const struct argument *argument, int nu
     return false;
 }
 
-/* Of several rank variables that nothing else settles, the first takes all and the others none: an
- * op over x: T[*B, D, *A] works on the last dimension unless the call says A=1. */
-static bool bind_rank(struct call *call, const struct argument *argument, int rank)
+/* How many dimensions of an argument are settled; *open gets the first rank variable that is not.
+ */
+static int count_settled(struct call *call, const struct argument *argument, int **open,
+                         int *open_count)
 {
-    int others = 0;
-    int *first = NULL;
+    int settled = 0;
+    *open = NULL;
+    *open_count = 0;
     for (size_t i = 0; i < argument->declaration->dims.count; i++) {
         const struct ast_dim *dim = &argument->declaration->dims.at[i];
         int *known = dim->kind == AST_DIM_RANK ? instance_rank(&call->key, dim->name) : NULL;
-        if (!known)
-            others++;
-        else if (*known >= 0)
-            others += *known;
-        else if (!first)
-            first = known;
-        else
-            *known = 0;
+        settled += !known ? 1 : *known >= 0 ? *known : 0;
+        if (!known || *known >= 0)
+            continue;
+        ++*open_count;
+        if (!*open)
+            *open = known;
     }
-    if (first && rank >= others)
-        *first = rank - others;
-    if (first ? rank >= others : rank == others)
+    return settled;
+}
+
+/*
+ * Ranks from the arguments. Those with one open rank variable settle it; where several stay open
+ * the first takes all and the others none: an op over x: T[*B, D, *A] works on the last dimension
+ * unless the call says A=1.
+ */
+static void bind_ranks(struct call *call)
+{
+    for (int most = 1; most <= IR_MAX_RANK; most++)
+        for (size_t i = 0; i < call->arguments.count; i++) {
+            const struct argument *argument = &call->arguments.at[i];
+            int rank = call->builder->tensors.at[argument->tensors[0]].rank, *open, open_count;
+            int settled = count_settled(call, argument, &open, &open_count);
+            if (!open || open_count > most || rank < settled)
+                continue;
+            *open = rank - settled;
+            for (size_t d = 0; d < argument->declaration->dims.count; d++) {
+                const struct ast_dim *dim = &argument->declaration->dims.at[d];
+                int *known =
+                    dim->kind == AST_DIM_RANK ? instance_rank(&call->key, dim->name) : NULL;
+                if (known && *known < 0)
+                    *known = 0;
+            }
+            most = 0; /* what is known now may settle others */
+            break;
+        }
+}
+
+static bool rank_fits(struct call *call, const struct argument *argument, int rank)
+{
+    int *open, open_count;
+    int settled = count_settled(call, argument, &open, &open_count);
+    if (!open && rank == settled)
         return true;
     builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
                   "'%s' of %s has %s%d dimension%s, this has %d", argument->name,
-                  call->op->name.name, first ? "at least " : "", others, others == 1 ? "" : "s",
+                  call->op->name.name, open ? "at least " : "", settled, settled == 1 ? "" : "s",
                   rank);
     return false;
 }
@@ -227,6 +259,8 @@ static bool bind_named_ranks(struct call *call)
 static bool bind_key(struct call *call)
 {
     bool good = bind_named_ranks(call);
+    if (good)
+        bind_ranks(call);
     for (int declared = 1; declared >= 0; declared--)
         for (size_t i = 0; i < call->arguments.count && good; i++) {
             const struct argument *argument = &call->arguments.at[i];
@@ -234,7 +268,7 @@ static bool bind_key(struct call *call)
                 const struct ir_tensor *tensor = &call->builder->tensors.at[argument->tensors[k]];
                 if (tensor->declared == (declared == 1))
                     good = bind_type(call, argument, argument->tensors[k]) &&
-                           bind_rank(call, argument, tensor->rank);
+                           rank_fits(call, argument, tensor->rank);
             }
         }
     for (size_t i = 0; i < call->expression->named.count && good; i++) {
