@@ -13,7 +13,8 @@ void *vector_reserve(struct arena *arena, void *at, size_t count, size_t *capaci
     if (count >= *capacity) {
         if (*capacity > SIZE_MAX / 2)
             memory_exhausted();
-        size_t grown_capacity = *capacity ? *capacity * 2 : 8;
+        /* Vectors of large things are mostly short. */
+        size_t grown_capacity = *capacity ? *capacity * 2 : size > 64 ? 2 : 8;
         void *grown = arena_array(arena, grown_capacity, size);
         if (count)
             memcpy(grown, at, count * size);

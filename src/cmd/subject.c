@@ -148,12 +148,11 @@ struct lang_file *subject_load(struct invocation *invocation, struct lang *lang,
 static bool find_library_op(struct subject *subject, const char *name, struct errors *errors)
 {
     struct place nowhere = {0};
-    struct lang_file *library = lang_library(subject->lang, errors);
-    if (!library)
-        return false;
     subject->op = lang_find_op(subject->lang, NULL, name);
     if (subject->op)
         return true;
+    if (!lang_library(subject->lang, errors))
+        return false;
     struct error *error =
         errors_add(errors, ERROR_UNKNOWN_OP, nowhere, "the library has no op '%s'", name);
     const char *nearest = lang_suggest_op(subject->lang, NULL, name);

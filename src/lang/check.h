@@ -21,11 +21,14 @@ enum {
 
 /* ---- what was loaded (lang.c) ---- */
 
+enum name_space { SPACE_FN, SPACE_MONOID, SPACE_OP, SPACE_COUNT };
+
 struct lang_files VECTOR(struct lang_file *);
 
 struct lang_file {
     const char *path; /* NULL for text */
     struct ast_file *ast;
+    bool in_library;
     bool faulty; /* it did not parse: what is missing would be missed everywhere */
     struct lang_files includes;
     struct map fns, monoids, ops, tasks; /* own ones by name */
@@ -39,8 +42,10 @@ struct lang {
     struct map names;
     struct map files; /* by path */
     const char *library_folder;
+    const char *library_path; /* the folder, in one spelling */
     struct lang_file *library;
-    bool library_tried;
+    bool library_tried, library_scanned;
+    struct map library_items[SPACE_COUNT]; /* name -> path of the file that has it */
     int visit;
     struct map instances; /* key text -> struct instance */
     struct map monoids;   /* key text -> struct ir_monoid */
@@ -52,6 +57,10 @@ struct lang {
 };
 
 struct lang_file *lang_owner(struct lang *lang, const void *item);
+/* The text of a regular file, with a NUL behind it; NULL when it cannot be read. */
+char *lang_read(struct arena *arena, const char *path, size_t *length, struct error *error);
+/* The library's file with this item, loaded; NULL when none seems to have it (library.c). */
+struct lang_file *library_file(struct lang *lang, enum name_space space, const char *name);
 const struct ast_fn *lang_find_fn(struct lang *lang, struct lang_file *file, const char *name);
 const struct ast_monoid *lang_find_monoid(struct lang *lang, struct lang_file *file,
                                           const char *name);

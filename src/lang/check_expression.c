@@ -607,11 +607,11 @@ static int check_function(struct stage_builder *stage, const struct ast_expressi
     for (size_t i = 0; builder->key && !stage->fn && i < builder->key->types.count; i++)
         if (strcmp(builder->key->types.at[i].name, call->name) == 0)
             return check_cast(stage, call, builder->key->types.at[i].dtype);
+    if (find_builtin(call->name, &op)) /* no fn may be called so */
+        return check_builtin(stage, call, op);
     const struct ast_fn *fn = lang_find_fn(builder->lang, file, call->name);
     if (fn)
         return check_fn_call(stage, call, fn);
-    if (find_builtin(call->name, &op))
-        return check_builtin(stage, call, op);
     if (is_size_function(call->name) && !stage->fn && !stage->params) {
         const struct ir_size *size = check_size(builder, call);
         return size ? stage_size(stage, size) : IR_NONE;

@@ -5,16 +5,6 @@
 
 #include "lang/check.h"
 
-static bool in_library(struct lang *lang, const struct ast_op *op)
-{
-    const struct lang_file *owner = lang_owner(lang, op);
-    const struct lang_file *library = lang_library(lang, NULL);
-    for (size_t i = 0; library && i < library->includes.count; i++)
-        if (library->includes.at[i] == owner)
-            return true;
-    return false;
-}
-
 /* sum(B) of sizes is a size, whatever the library calls sum. */
 static bool is_of_sizes(struct builder *builder, const struct ast_expression *call)
 {
@@ -37,7 +27,7 @@ static bool is_op_call(struct builder *builder, const struct ast_expression *exp
     /* exp, relu: the library has both a function and an op, and only the function never rounds */
     bool is_function =
         check_is_builtin(expression->name) || lang_find_fn(builder->lang, file, expression->name);
-    return !is_function || !in_library(builder->lang, op);
+    return !is_function || !lang_owner(builder->lang, op)->in_library;
 }
 
 /* ---- elementwise ---- */

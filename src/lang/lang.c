@@ -3,7 +3,6 @@
  */
 #include "lang/lang.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +13,16 @@
 
 #include "lang/check.h"
 
-enum { LANG_MAX_BYTES = 64 << 20, LANG_MAX_INCLUDES = 1000, LANG_MAX_LIBRARY_FILES = 1000 };
+enum { LANG_MAX_BYTES = 64 << 20, LANG_MAX_INCLUDES = 1000 };
+
+/* One spelling per file, so that it is loaded once. */
+static const char *canonical(struct arena *arena, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *kept = arena_string(arena, real ? real : path);
+    free(real);
+    return kept;
+}
 
 struct lang *lang_new(struct arena *arena, const char *library)
 {
@@ -27,42 +35,15 @@ struct lang *lang_new(struct arena *arena, const char *library)
     lang->owners = map_new(arena);
     lang->faulty = map_new(arena);
     lang->library_folder = library ? library : lang_library_folder(arena);
+    if (lang->library_folder)
+        lang->library_path = canonical(arena, lang->library_folder);
     return lang;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static bool is_regular(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-const char *lang_library_folder(struct arena *arena)
-{
-    const char *chosen = getenv("SMELT_LIB");
-    if (chosen && *chosen)
-        return is_folder(chosen) ? chosen : NULL;
-    char self[4096];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    for (int up = 0; length > 0 && up < 2; up++)
-        while (length > 0 && self[--length] != '/')
-            ;
-    if (length > 0) {
-        const char *beside = arena_printf(arena, "%.*s/lib", (int)length, self);
-        /* the build tree's, not a system's lib folder */
-        if (is_folder(beside) && access(arena_printf(arena, "%s/math.op", beside), R_OK) == 0)
-            return beside;
-    }
-#ifdef SMELT_DATA_DIR
-    if (is_folder(SMELT_DATA_DIR "/lib"))
-        return SMELT_DATA_DIR "/lib";
-#endif
-    return NULL;
 }
 
 /* ---- files ---- */
@@ -94,7 +75,7 @@ static FILE *open_regular(const char *path, struct error *error)
     return NULL;
 }
 
-static char *read_whole(struct arena *arena, const char *path, size_t *length, struct error *error)
+char *lang_read(struct arena *arena, const char *path, size_t *length, struct error *error)
 {
     FILE *file = open_regular(path, error);
     if (!file)
@@ -212,20 +193,14 @@ static struct lang_file *make_file(struct lang *lang, const char *name, const ch
     file->tasks = map_new(lang->arena);
     if (path)
         map_set(&lang->files, path, file);
+    size_t folder = lang->library_path ? strlen(lang->library_path) : 0;
+    file->in_library =
+        path && folder && strncmp(path, lang->library_path, folder) == 0 && path[folder] == '/';
     size_t before = errors->said;
     file->ast = ast_parse(lang->arena, &lang->names, source, errors);
     enter_items(lang, file, errors);
     file->faulty = errors->said > before;
     return file;
-}
-
-/* One spelling per file, so that it is loaded once. */
-static const char *canonical(struct arena *arena, const char *path)
-{
-    char *real = realpath(path, NULL);
-    const char *kept = arena_string(arena, real ? real : path);
-    free(real);
-    return kept;
 }
 
 struct lang_file *lang_load(struct lang *lang, const char *path, struct errors *errors)
@@ -236,7 +211,7 @@ struct lang_file *lang_load(struct lang *lang, const char *path, struct errors *
         return known;
     size_t length;
     struct error error = {0};
-    char *text = read_whole(lang->arena, path, &length, &error);
+    char *text = lang_read(lang->arena, path, &length, &error);
     if (!text) {
         if (!error.hint[0])
             error_hint(&error, "check the path and the permissions");
@@ -285,55 +260,7 @@ static struct lang_file *load_include(struct lang *lang, struct lang_file *from,
     return NULL;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-struct lang_file *lang_library(struct lang *lang, struct errors *errors)
-{
-    if (lang->library_tried) {
-        if (!lang->library && errors)
-            error_hint(errors_add(errors, ERROR_NO_LIBRARY, (struct place){0},
-                                  "the op library is not found"),
-                       "set SMELT_LIB to the folder with math.op and nn.op");
-        return lang->library;
-    }
-    lang->library_tried = true;
-    DIR *folder = lang->library_folder ? opendir(lang->library_folder) : NULL;
-    if (!folder)
-        return lang_library(lang, errors);
-    struct name_list VECTOR(const char *) names = {0};
-    for (struct dirent *entry; (entry = readdir(folder)) && names.count < LANG_MAX_LIBRARY_FILES;) {
-        size_t length = strlen(entry->d_name);
-        if (length > 3 && strcmp(entry->d_name + length - 3, ".op") == 0)
-            vector_push(lang->arena, &names, arena_string(lang->arena, entry->d_name));
-    }
-    closedir(folder);
-    if (names.count)
-        qsort(names.at, names.count, sizeof *names.at, compare_names);
-    struct errors ignored = errors_new(lang->arena);
-    struct lang_file *library = arena_new(lang->arena, struct lang_file);
-    library->fns = map_new(lang->arena);
-    library->monoids = map_new(lang->arena);
-    library->ops = map_new(lang->arena);
-    library->tasks = map_new(lang->arena);
-    for (size_t i = 0; i < names.count; i++) {
-        const char *path = arena_printf(lang->arena, "%s/%s", lang->library_folder, names.at[i]);
-        struct lang_file *file = lang_load(lang, path, errors ? errors : &ignored);
-        if (!file)
-            continue;
-        vector_push(lang->arena, &library->includes, file);
-        for (size_t k = 0; k < file->op_list.count; k++)
-            vector_push(lang->arena, &library->op_list, file->op_list.at[k]);
-    }
-    lang->library = library;
-    return library;
-}
-
 /* ---- finding names ---- */
-
-enum name_space { SPACE_FN, SPACE_MONOID, SPACE_OP };
 
 static const struct map *space(const struct lang_file *file, enum name_space which)
 {
@@ -357,6 +284,10 @@ static void *find(struct lang *lang, struct lang_file *file, enum name_space whi
 {
     lang->visit++;
     void *found = find_in(lang, file, which, name);
+    if (found)
+        return found;
+    struct lang_file *shelf = library_file(lang, which, name);
+    found = shelf ? map_get(space(shelf, which), name) : NULL;
     return found ? found : find_in(lang, lang_library(lang, NULL), which, name);
 }
 
