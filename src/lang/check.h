@@ -59,7 +59,7 @@ struct lang {
 struct lang_file *lang_owner(struct lang *lang, const void *item);
 /* The text of a regular file, with a NUL behind it; NULL when it cannot be read. */
 char *lang_read(struct arena *arena, const char *path, size_t *length, struct error *error);
-/* The library's file with this item, loaded; NULL when none seems to have it (library.c). */
+/* The library's file with this item, loaded; NULL when none has it (library.c). */
 struct lang_file *library_file(struct lang *lang, enum name_space space, const char *name);
 const struct ast_fn *lang_find_fn(struct lang *lang, struct lang_file *file, const char *name);
 const struct ast_monoid *lang_find_monoid(struct lang *lang, struct lang_file *file,

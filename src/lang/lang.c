@@ -287,8 +287,7 @@ static void *find(struct lang *lang, struct lang_file *file, enum name_space whi
     if (found)
         return found;
     struct lang_file *shelf = library_file(lang, which, name);
-    found = shelf ? map_get(space(shelf, which), name) : NULL;
-    return found ? found : find_in(lang, lang_library(lang, NULL), which, name);
+    return shelf ? map_get(space(shelf, which), name) : NULL;
 }
 
 const struct ast_fn *lang_find_fn(struct lang *lang, struct lang_file *file, const char *name)

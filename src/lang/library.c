@@ -2,9 +2,10 @@
  * The library: a folder of op files, consulted when a name is found nowhere else.
  *
  * Most files need a handful of its names, so it is not parsed whole for one of them: its texts are
- * scanned for the lines that begin an item, and only the file that has the name is loaded. Whoever
- * wants all of it (a list, a suggestion, a name the scan did not see) loads all of it.
+ * scanned for the words that begin an item, and only the file that has the name is loaded. Whoever
+ * wants all of it (a list, a suggestion) loads all of it.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,22 +103,43 @@ struct lang_file *lang_library(struct lang *lang, struct errors *errors)
 
 /* ---- one name of it ---- */
 
-/* Enters the item that begins on this line, if one does. */
-static void scan_line(struct lang *lang, const char *path, const char *line, size_t length)
+static bool is_word(char c)
 {
-    static const struct {
-        const char *word;
-        enum name_space space;
-    } words[] = {{"op ", SPACE_OP}, {"fn ", SPACE_FN}, {"monoid ", SPACE_MONOID}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t start = strlen(words[i].word), end = start;
-        if (length <= start || memcmp(line, words[i].word, start) != 0)
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static void enter_item(struct lang *lang, const char *path, const char *word, size_t word_length,
+                       const char *name, size_t name_length)
+{
+    static const char *const words[SPACE_COUNT] = {"fn", "monoid", "op"};
+    for (int i = 0; i < SPACE_COUNT; i++) {
+        struct map *items = &lang->library_items[i];
+        if (strlen(words[i]) == word_length && memcmp(word, words[i], word_length) == 0 &&
+            !map_get_bytes(items, name, name_length))
+            map_set_bytes(items, name, name_length, (void *)path);
+    }
+}
+
+/* These words are reserved: outside comments and strings each begins an item, whose name follows.
+ */
+static void scan_text(struct lang *lang, const char *path, const char *text, size_t length)
+{
+    const char *word = "";
+    size_t word_length = 0;
+    for (size_t i = 0; i < length;) {
+        size_t start = i++;
+        if (text[start] == '#' || text[start] == '"') {
+            while (i < length && text[i] != '\n' && (text[start] == '#' || text[i] != '"'))
+                i += text[i] == '\\' && text[start] == '"' ? 2 : 1;
             continue;
-        while (end < length && line[end] != '(' && line[end] != ' ')
-            end++;
-        struct map *items = &lang->library_items[words[i].space];
-        if (!map_get_bytes(items, line + start, end - start))
-            map_set_bytes(items, line + start, end - start, (void *)path);
+        }
+        if (!is_word(text[start]))
+            continue;
+        while (i < length && is_word(text[i]))
+            i++;
+        enter_item(lang, path, word, word_length, text + start, i - start);
+        word = text + start;
+        word_length = i - start;
     }
 }
 
@@ -131,12 +153,8 @@ static void scan_library(struct lang *lang)
     for (size_t i = 0; i < paths.count; i++) {
         size_t length = 0;
         const char *text = lang_read(lang->arena, paths.at[i], &length, NULL);
-        const char *end = text ? text + length : NULL;
-        for (const char *line = text, *next; line < end; line = next + 1) {
-            next = memchr(line, '\n', (size_t)(end - line));
-            next = next ? next : end;
-            scan_line(lang, paths.at[i], line, (size_t)(next - line));
-        }
+        if (text)
+            scan_text(lang, paths.at[i], text, length);
     }
 }
 
