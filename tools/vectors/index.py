@@ -3,12 +3,12 @@ import torch
 import torch.nn.functional as F
 from vectors import INF, op
 
-EACH = ["A=[2] V=4 B=[3] N=3", "A=[] V=1 B=[] N=1", "A=[2,2] V=3 B=[] N=5", "A=[] V=3 B=[2] N=0"]
+EACH = ["B=[2] V=4 A=[3] N=3", "B=[] V=1 A=[] N=1", "B=[2,2] V=3 A=[] N=5", "B=[] V=3 A=[2] N=0"]
 PAIRS = ["V=3 W=4 N=5 B=[2]", "V=1 W=1 N=1 B=[]", "V=5 W=3 N=4 B=[]", "V=2 W=2 N=0 B=[3]"]
 
 
 def dim(t):
-    return len(t.A)
+    return len(t.B)
 
 
 def in_turn(t, write):
@@ -26,7 +26,7 @@ def at(x, t, n):
 op("gather", lambda t: torch.gather(t.x, dim(t), t.index), cases=EACH, special=["x"])
 op("index_select", lambda t: torch.index_select(t.x, dim(t), t.index), cases=EACH, special=["x"])
 op("take_along_dim",
-   lambda t: torch.take_along_dim(t.x, t.index.reshape(list(t.index.shape) + [1] * len(t.B)), dim(t)),
+   lambda t: torch.take_along_dim(t.x, t.index.reshape(list(t.index.shape) + [1] * len(t.A)), dim(t)),
    cases=EACH, special=["x"])
 op("take", lambda t: torch.take(t.x, t.index),
    cases=["V=5 B=[3,4]", "V=1 B=[]", "V=7 B=[5]", "V=3 B=[0]"], special=["x"])

@@ -55,8 +55,8 @@ loss("poisson_nll_loss", lambda t: F.poisson_nll_loss(t.x, t.target),
      draws={"target": "uniform(0, 5)"})
 loss("gaussian_nll_loss", lambda t: F.gaussian_nll_loss(t.x, t.target, t.variance, eps=t.eps),
      draws={"variance": "uniform(0.1, 2)"}, cases=with_("", "eps=0.5", shapes=SHAPES[:2] + SHAPES[4:]))
-loss("cosine_similarity", lambda t: F.cosine_similarity(t.a, t.b, dim=len(t.A), eps=t.eps),
-     cases=["A=[2] D=5 B=[3]", "A=[] D=7 B=[]", "A=[3] D=1 B=[] eps=4", "A=[2] D=0 B=[2]"])
+loss("cosine_similarity", lambda t: F.cosine_similarity(t.a, t.b, dim=len(t.B), eps=t.eps),
+     cases=["B=[2] D=5 A=[3]", "B=[] D=7 A=[]", "B=[3] D=1 A=[] eps=4", "B=[2] D=0 A=[2]"])
 loss("cosine_embedding_loss",
      lambda t: F.cosine_embedding_loss(t.a, t.b, t.target, margin=t.margin),
      draws={"target": "uniform(-1, 1)"}, cases=with_("", "margin=-0.5", shapes=ROWS))

@@ -12,7 +12,7 @@ op("bmm", lambda t: torch.bmm(t.a, t.b),
    cases=["B=2 M=3 K=4 N=2", "B=1 M=1 K=1 N=1", "B=3 M=2 K=5 N=1", "B=2 M=2 K=0 N=3"])
 op("matmul", lambda t: torch.matmul(t.a, t.b), cases=BATCHED)
 op("tensordot", lambda t: torch.tensordot(t.a, t.b, dims=1),
-   cases=["A=[2,3] K=4 B=[5]", "A=[] K=1 B=[]", "A=[3] K=7 B=[2,2]", "A=[2] K=0 B=[3]"])
+   cases=["B=[2,3] K=4 A=[5]", "B=[] K=1 A=[]", "B=[3] K=7 A=[2,2]", "B=[2] K=0 A=[3]"])
 op("matmul_nt", lambda t: torch.einsum("...mk,...nk->...mn", t.a, t.b), cases=BATCHED)
 op("matmul_tn", lambda t: torch.einsum("...km,...kn->...mn", t.a, t.b), cases=BATCHED)
 op("matmul_tt", lambda t: torch.einsum("...km,...nk->...mn", t.a, t.b), cases=BATCHED)

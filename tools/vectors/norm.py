@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 from vectors import INF, NAN, op
 
-SHAPES = ["A=[2] D=5 B=[3]", "A=[] D=7 B=[]", "A=[3] D=1 B=[2]", "A=[2] D=0 B=[2]", "A=[4] D=6 B=[]"]
+SHAPES = ["B=[2] D=5 A=[3]", "B=[] D=7 A=[]", "B=[3] D=1 A=[2]", "B=[2] D=0 A=[2]", "B=[4] D=6 A=[]"]
 TRAILING = ["B=[2,3] N=[5]", "B=[] N=[4]", "B=[2] N=[3,2]", "B=[3] N=[1]", "B=[0] N=[3]"]
 CHANNELS = ["N=2 C=3 S=[4]", "N=3 C=1 S=[]", "N=1 C=2 S=[3,2]", "N=2 C=4 S=[1,2]"]
 
@@ -14,10 +14,10 @@ def with_(*settings, shapes):
 
 
 for name, function in (("softmax", F.softmax), ("log_softmax", F.log_softmax)):
-    op(name, lambda t, f=function: f(t.x, len(t.A)), cases=SHAPES, draws={"x": "normal(0, 3)"},
-       special_case="A=[4] D=6 B=[]",
+    op(name, lambda t, f=function: f(t.x, len(t.B)), cases=SHAPES, draws={"x": "normal(0, 3)"},
+       special_case="B=[4] D=6 A=[]",
        special={"x": [NAN, 1.0, INF, 2.0, -INF, 0.0, 700.0, -1000.0]})
-op("softmin", lambda t: F.softmin(t.x, len(t.A)), cases=SHAPES, draws={"x": "normal(0, 3)"},
+op("softmin", lambda t: F.softmin(t.x, len(t.B)), cases=SHAPES, draws={"x": "normal(0, 3)"},
    special={"x": [NAN, INF]}, rounds=True)
 op("layer_norm", lambda t: F.layer_norm(t.x, t.N, t.w, t.b, t.eps),
    cases=with_("", "eps=0.5", shapes=TRAILING), special={"x": [NAN, INF]})
@@ -43,7 +43,7 @@ def running(t):
 
 op("batch_norm_update", running, draws={"var": "uniform(0.1, 2)"},
    cases=with_("momentum=0.25", "momentum=1", shapes=CHANNELS))
-op("l2_normalize", lambda t: F.normalize(t.x, 2, len(t.A), t.eps),
+op("l2_normalize", lambda t: F.normalize(t.x, 2, len(t.B), t.eps),
    cases=with_("", "eps=2", shapes=SHAPES), special={"x": [NAN, 0.0]})
 op("local_response_norm",
    lambda t: F.local_response_norm(t.x, t.size, t.alpha, t.beta, t.k),

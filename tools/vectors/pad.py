@@ -20,10 +20,10 @@ TWO = ["B=[2,1] H=3 W=4 left=2 right=1 top=1 bottom=2",
        "B=[1] H=1 W=1 left=0 right=0 top=0 bottom=0",
        "B=[1] H=5 W=3 left=0 right=2 top=4 bottom=0"]
 
-op("constant_pad_nd", lambda t: F.pad(t.x.movedim(len(t.A), -1), (t.before, t.after),
-                                      value=t.value).movedim(-1, len(t.A)),
-   cases=["A=[2] D=3 B=[2] before=1 after=2 value=3", "A=[] D=1 B=[]",
-          "A=[2,2] D=5 B=[] before=-2 after=1", "A=[] D=0 B=[3] before=2"])
+op("constant_pad_nd", lambda t: F.pad(t.x.movedim(len(t.B), -1), (t.before, t.after),
+                                      value=t.value).movedim(-1, len(t.B)),
+   cases=["B=[2] D=3 A=[2] before=1 after=2 value=3", "B=[] D=1 A=[]",
+          "B=[2,2] D=5 A=[] before=-2 after=1", "B=[] D=0 A=[3] before=2"])
 op("constant_pad2d", lambda t: F.pad(t.x, sides(t), value=t.value),
    cases=["B=[2] H=3 W=3 left=1 right=2 top=1 value=-1", "B=[] H=1 W=1",
           "B=[1] H=4 W=5 left=-1 top=2 bottom=-2 right=1"], special=["x"])

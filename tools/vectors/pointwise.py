@@ -130,8 +130,8 @@ unary("softshrink", lambda t: F.softshrink(t.x, t.lambd), ["", "lambd=0.25"])
 unary("hardshrink", lambda t: F.hardshrink(t.x, t.lambd), ["", "lambd=0.25"])
 unary("threshold", lambda t: F.threshold(t.x, t.limit, t.value),
       ["limit=0.5 value=-1", "limit=-0.5 value=7"])
-op("glu", lambda t: F.glu(t.x, len(t.A)), special=["x"],
-   cases=["A=[2] D=3 B=[2]", "A=[] D=4 B=[]", "A=[3] D=1 B=[]", "A=[2] D=2 B=[0]"])
+op("glu", lambda t: F.glu(t.x, len(t.B)), special=["x"],
+   cases=["B=[2] D=3 A=[2]", "B=[] D=4 A=[]", "B=[3] D=1 A=[]", "B=[2] D=2 A=[0]"])
 binary("swiglu", lambda a, b: F.silu(a) * b)
 
 # ---- choosing and converting ----

@@ -7,13 +7,13 @@ from vectors import INF, LARGE, NAN, op
 
 warnings.filterwarnings("ignore", message=".*degrees of freedom")  # tested on purpose
 
-SHAPES = ["A=[2] D=5 B=[3]", "A=[] D=7 B=[]", "A=[3] D=1 B=[2]", "A=[2,2] D=3 B=[]"]
-EMPTY = ["A=[2] D=0 B=[2]", "A=[0] D=3 B=[]"]
+SHAPES = ["B=[2] D=5 A=[3]", "B=[] D=7 A=[]", "B=[3] D=1 A=[2]", "B=[2,2] D=3 A=[]"]
+EMPTY = ["B=[2] D=0 A=[2]", "B=[0] D=3 A=[]"]
 ALL = ["B=[3,5]", "B=[]", "B=[1]", "B=[2,1,7]"]
 
 
 def dim(t):
-    return len(t.A)
+    return len(t.B)
 
 
 def with_(*settings, shapes=SHAPES + EMPTY):
@@ -49,7 +49,7 @@ reduction("count_nonzero")
 reduction("linalg_vector_norm", lambda x, d: torch.linalg.vector_norm(x, 2, d))
 op("norm_p", lambda t: torch.linalg.vector_norm(t.x, t.p, dim(t)), special={"x": [NAN, INF]},
    cases=with_("p=3", "p=1", "p=0.5"))
-reduction("logsumexp", draws={"x": "normal(0, 3)"}, special_case="A=[3] D=1 B=[2]",
+reduction("logsumexp", draws={"x": "normal(0, 3)"}, special_case="B=[3] D=1 A=[2]",
           special={"x": [-INF, INF, NAN, -1000.0, 700.0, LARGE]})
 op("sum_all", lambda t: torch.sum(t.x), cases=ALL + ["B=[0]"], special={"x": [INF]})
 op("mean_all", lambda t: torch.mean(t.x), cases=ALL + ["B=[0]"], special={"x": [-INF]})

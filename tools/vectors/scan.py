@@ -3,13 +3,13 @@ import torch
 
 from vectors import INF, NAN, op
 
-SHAPES = ["A=[2] D=5 B=[3]", "A=[] D=7 B=[]", "A=[3] D=1 B=[2]", "A=[2] D=0 B=[2]", "A=[4] D=6 B=[]"]
+SHAPES = ["B=[2] D=5 A=[3]", "B=[] D=7 A=[]", "B=[3] D=1 A=[2]", "B=[2] D=0 A=[2]", "B=[4] D=6 A=[]"]
 SPECIAL = {"x": [NAN, 1.0, INF, 2.0, -INF, 0.0, -INF, INF]}
 
 
 def scan(name, function, **options):
-    op(name, lambda t: function(t.x, len(t.A)), cases=SHAPES, special=SPECIAL,
-       special_case="A=[4] D=6 B=[]", **options)
+    op(name, lambda t: function(t.x, len(t.B)), cases=SHAPES, special=SPECIAL,
+       special_case="B=[4] D=6 A=[]", **options)
 
 
 def reverse(x, d):

@@ -11,7 +11,7 @@ def middle(parameters):
 
 
 def dim(t):
-    return len(t.A)
+    return len(t.B)
 
 
 def dtype(t):
@@ -21,10 +21,10 @@ def dtype(t):
 
 
 op("cat", lambda t: torch.cat(t.xs, dim(t)),
-   cases=["A=[2] N=[1,4,2] B=[3]", "A=[] N=[1] B=[]", "A=[2,2] N=[3,2] B=[]", "A=[] N=[0,3,0] B=[2]"],
+   cases=["B=[2] N=[1,4,2] A=[3]", "B=[] N=[1] A=[]", "B=[2,2] N=[3,2] A=[]", "B=[] N=[0,3,0] A=[2]"],
    special=["xs"])
 op("stack", lambda t: torch.stack(t.xs, dim(t)),
-   cases=["A=[2] B=[3] xs=3", "A=[] B=[] xs=1", "A=[] B=[2,5] xs=2", "A=[3] B=[0] xs=2"],
+   cases=["B=[2] A=[3] xs=3", "B=[] A=[] xs=1", "B=[] A=[2,5] xs=2", "B=[3] A=[0] xs=2"],
    special=["xs"])
 op("block_diag", lambda t: torch.block_diag(*t.xs),
    cases=["N=[2,1,3] M=[3,2,1]", "N=[1] M=[1]", "N=[3,2] M=[2,5]", "N=[0,2] M=[2,1]"], special=["xs"])
@@ -32,27 +32,27 @@ op("block_diag", lambda t: torch.block_diag(*t.xs),
 op("slice", lambda t: t.x[(slice(None),) * dim(t) + (slice(t.start, t.end, t.step),)],
    cases=middle(["start=1 end=5 step=3", "end=1", "start=1 end=3", "end=0 step=2"]), special=["x"])
 op("select", lambda t: torch.select(t.x, dim(t), t.index),
-   cases=["A=[2] D=5 B=[3] index=4", "A=[] D=1 B=[] index=0", "A=[2,2] D=3 B=[] index=1",
-          "A=[3] D=2 B=[0] index=0"], special=["x"])
+   cases=["B=[2] D=5 A=[3] index=4", "B=[] D=1 A=[] index=0", "B=[2,2] D=3 A=[] index=1",
+          "B=[3] D=2 A=[0] index=0"], special=["x"])
 op("narrow", lambda t: torch.narrow(t.x, dim(t), t.start, t.N),
    cases=middle(["start=1 N=3", "start=0 N=1", "start=2 N=1", "start=0 N=0"]), special=["x"])
 op("split_with_sizes", lambda t: torch.split_with_sizes(t.x, [t.N, t.D - t.N], dim(t)),
    cases=middle(["N=2", "N=1", "N=0", "N=0"]), special=["x"])
 op("chunk3", lambda t: torch.chunk(t.x, 3, dim(t)),
-   cases=["A=[2] D=2 B=[3]", "A=[] D=1 B=[]", "A=[2,2] D=3 B=[]", "A=[0] D=2 B=[2]"], special=["x"])
+   cases=["B=[2] D=2 A=[3]", "B=[] D=1 A=[]", "B=[2,2] D=3 A=[]", "B=[0] D=2 A=[2]"], special=["x"])
 op("slice_scatter", lambda t: torch.slice_scatter(t.x, t.src, dim(t), t.start,
                                                   t.start + t.N * t.step - t.step + 1, t.step),
-   cases=["A=[2] D=5 B=[3] N=2 start=1 step=3", "A=[] D=1 B=[] N=1", "A=[2,2] D=7 B=[] N=4 step=2",
-          "A=[] D=4 B=[0] N=2 start=2"], special=["x", "src"])
+   cases=["B=[2] D=5 A=[3] N=2 start=1 step=3", "B=[] D=1 A=[] N=1", "B=[2,2] D=7 A=[] N=4 step=2",
+          "B=[] D=4 A=[0] N=2 start=2"], special=["x", "src"])
 op("select_scatter", lambda t: torch.select_scatter(t.x, t.src, dim(t), t.index),
-   cases=["A=[2] D=5 B=[3] index=4", "A=[] D=1 B=[] index=0", "A=[2,2] D=3 B=[] index=1",
-          "A=[3] D=2 B=[0] index=0"], special=["x", "src"])
+   cases=["B=[2] D=5 A=[3] index=4", "B=[] D=1 A=[] index=0", "B=[2,2] D=3 A=[] index=1",
+          "B=[3] D=2 A=[0] index=0"], special=["x", "src"])
 
-op("transpose", lambda t: torch.transpose(t.x, dim(t), dim(t) + 1 + len(t.B)),
-   cases=["A=[2] M=3 B=[2] N=4 C=[]", "A=[] M=1 B=[] N=1 C=[]", "A=[2] M=3 B=[] N=2 C=[3]",
-          "A=[] M=0 B=[] N=3 C=[2]"], special=["x"])
-op("movedim", lambda t: torch.movedim(t.x, dim(t), dim(t) + len(t.B)),
-   cases=["A=[2] D=3 B=[2,3] C=[]", "A=[] D=1 B=[1] C=[]", "A=[] D=3 B=[2] C=[5]", "A=[2] D=0 B=[3] C=[]"],
+op("transpose", lambda t: torch.transpose(t.x, dim(t), dim(t) + 1 + len(t.A)),
+   cases=["B=[2] M=3 A=[2] N=4 C=[]", "B=[] M=1 A=[] N=1 C=[]", "B=[2] M=3 A=[] N=2 C=[3]",
+          "B=[] M=0 A=[] N=3 C=[2]"], special=["x"])
+op("movedim", lambda t: torch.movedim(t.x, dim(t), dim(t) + len(t.A)),
+   cases=["B=[2] D=3 A=[2,3] C=[]", "B=[] D=1 A=[1] C=[]", "B=[] D=3 A=[2] C=[5]", "B=[2] D=0 A=[3] C=[]"],
    special=["x"])
 op("to_channels_last", lambda t: torch.movedim(t.x, 1, -1),
    cases=["N=2 C=3 S=[2,4]", "N=1 C=1 S=[]", "N=2 C=5 S=[3]", "N=0 C=2 S=[2,2]"], special=["x"])
@@ -64,23 +64,23 @@ op("rot90", lambda t: torch.rot90(t.x, 1, (-2, -1)),
 op("roll", lambda t: torch.roll(t.x, t.shift, dim(t)),
    cases=middle(["shift=2", "shift=3", "shift=-4", "shift=1"]), special=["x"])
 
-op("repeat", lambda t: t.x.repeat([1] * dim(t) + [t.times] + [1] * len(t.B)),
-   cases=middle(["times=2", "times=4", "times=3", "times=2"]) + ["A=[] D=3 B=[] times=0"], special=["x"])
+op("repeat", lambda t: t.x.repeat([1] * dim(t) + [t.times] + [1] * len(t.A)),
+   cases=middle(["times=2", "times=4", "times=3", "times=2"]) + ["B=[] D=3 A=[] times=0"], special=["x"])
 op("repeat_interleave", lambda t: torch.repeat_interleave(t.x, t.times, dim(t)),
-   cases=middle(["times=2", "times=4", "times=3", "times=2"]) + ["A=[] D=3 B=[] times=0"], special=["x"])
-op("expand", lambda t: t.x.expand(*t.A, t.N, *t.B),
-   cases=["A=[2] B=[3] N=4", "A=[] B=[] N=1", "A=[3,2] B=[] N=3", "A=[2] B=[2] N=0"], special=["x"])
+   cases=middle(["times=2", "times=4", "times=3", "times=2"]) + ["B=[] D=3 A=[] times=0"], special=["x"])
+op("expand", lambda t: t.x.expand(*t.B, t.N, *t.A),
+   cases=["B=[2] A=[3] N=4", "B=[] A=[] N=1", "B=[3,2] A=[] N=3", "B=[2] A=[2] N=0"], special=["x"])
 op("flatten", lambda t: torch.flatten(t.x, dim(t), dim(t) + 1),
-   cases=["A=[2] M=3 N=2 B=[3]", "A=[] M=1 N=1 B=[]", "A=[2,2] M=2 N=3 B=[]", "A=[] M=3 N=1 B=[2]",
-          "A=[] M=0 N=3 B=[]"], special=["x"])
+   cases=["B=[2] M=3 N=2 A=[3]", "B=[] M=1 N=1 A=[]", "B=[2,2] M=2 N=3 A=[]", "B=[] M=3 N=1 A=[2]",
+          "B=[] M=0 N=3 A=[]"], special=["x"])
 op("unflatten", lambda t: torch.unflatten(t.x, dim(t), (t.M, t.N)),
-   cases=["A=[2] M=3 N=2 B=[3]", "A=[] M=1 N=1 B=[]", "A=[2,2] M=2 N=3 B=[]", "A=[] M=3 N=1 B=[2]",
-          "A=[] M=0 N=3 B=[]"], special=["x"])
+   cases=["B=[2] M=3 N=2 A=[3]", "B=[] M=1 N=1 A=[]", "B=[2,2] M=2 N=3 A=[]", "B=[] M=3 N=1 A=[2]",
+          "B=[] M=0 N=3 A=[]"], special=["x"])
 op("unfold", lambda t: t.x.unfold(dim(t), t.size, t.step),
-   cases=["A=[2] D=5 B=[3] size=3 step=1", "A=[] D=1 B=[] size=1 step=1", "A=[2,2] D=7 B=[] size=2 step=3",
-          "A=[] D=4 B=[0] size=4 step=2"], special=["x"])
+   cases=["B=[2] D=5 A=[3] size=3 step=1", "B=[] D=1 A=[] size=1 step=1", "B=[2,2] D=7 A=[] size=2 step=3",
+          "B=[] D=4 A=[0] size=4 step=2"], special=["x"])
 
-SQUARE = ["B=[2] M=3 N=5", "B=[] M=1 N=1", "B=[3] M=4 N=2", "B=[] M=5 N=3", "B=[2] M=0 N=3"]
+SQUARE = ["A=[2] M=3 N=5", "A=[] M=1 N=1", "A=[3] M=4 N=2", "A=[] M=5 N=3", "A=[2] M=0 N=3"]
 TRIANGLE = [f"{case} diagonal={k}" for case, k in zip(SQUARE, (1, 0, -1, -7, 0))]
 op("tril", lambda t: torch.tril(t.x, t.diagonal), cases=TRIANGLE, special=["x"])
 op("triu", lambda t: torch.triu(t.x, t.diagonal), cases=TRIANGLE, special=["x"])
