@@ -296,7 +296,10 @@ struct stage_builder {
 void stage_builder_init(struct stage_builder *stage, struct builder *builder);
 int stage_node(struct stage_builder *stage, struct ir_node node);
 void stage_too_large(struct stage_builder *stage, struct place place); /* reports it, once */
+/* A node without operands: its a, b and c need not be set. */
+int stage_leaf(struct stage_builder *stage, struct ir_node node, struct place place);
 int stage_integer(struct stage_builder *stage, int64_t value);
+int stage_index(struct stage_builder *stage, int index, struct place place);
 int stage_unary(struct stage_builder *stage, enum ir_op op, enum dtype type, int a);
 int stage_binary(struct stage_builder *stage, enum ir_op op, enum dtype type, int a, int b);
 int stage_size(struct stage_builder *stage, const struct ir_size *size);
@@ -312,6 +315,14 @@ int check_value(struct stage_builder *stage, const struct ast_expression *expres
 int check_condition(struct stage_builder *stage, const struct ast_expression *expression);
 int check_index_value(struct stage_builder *stage, const struct ast_expression *expression);
 int check_read(struct stage_builder *stage, const struct ast_expression *expression);
+/* Both to one arithmetic type; false with an error reported. */
+bool check_unify(struct stage_builder *stage, int *a, int *b, const struct ast_expression *at,
+                 enum dtype *type);
+/* Whether `a`, and `b` if there is one, are integers, as `what` wants; false with an error. */
+bool check_integers(struct stage_builder *stage, int a, int b, const struct ast_expression *at,
+                    const char *what);
+/* The value of f(...) inside an expression (check_function.c). */
+int check_function(struct stage_builder *stage, const struct ast_expression *call);
 bool check_is_builtin(const char *name);
 bool check_is_constant(const char *name); /* inf, nan, pi */
 
@@ -330,12 +341,20 @@ struct position {
 bool check_positions(struct stage_builder *stage, const struct ast_expressions *indices, int rank,
                      const struct tensor_info *info, const char *name, struct place place,
                      struct position *positions, int *count);
+/* The value of the index at a position, or IR_NONE with an error reported. */
+int check_position(struct stage_builder *stage, const struct position *position,
+                   struct place place);
 struct statement_index *stage_find_index(struct stage_builder *stage, const char *name, int member);
+/* The index that stands alone at a position; NULL when it is something else. */
+struct statement_index *stage_index_at(struct stage_builder *stage,
+                                       const struct position *position);
 /* Finds all indices of a statement and their extents; false with an error reported. */
 bool check_domain(struct stage_builder *stage, const struct ast_statement *statement);
 
 /* Makes the targets of a faulty statement known, so that one fault gives one message. */
 void check_poison(struct builder *builder, const struct ast_statement *statement);
+/* Whether the name stands in it. */
+bool check_mentions(const struct ast_expression *expression, const char *name);
 /* Whether something in it has failed before. */
 bool check_is_poisoned(struct builder *builder, const struct ast_expression *expression);
 void check_statement(struct builder *builder, const struct ast_statement *statement);

@@ -529,15 +529,12 @@ static bool fill_defaults(struct call *call)
         }
         bool is_bool = scalar->dtype == DTYPE_BOOL;
         struct ir_node node = {.op = is_bool ? IR_BOOL : IR_FLOAT,
-                               .type = dtype_compute(scalar->dtype),
-                               .a = IR_NONE,
-                               .b = IR_NONE,
-                               .c = IR_NONE};
+                               .type = dtype_compute(scalar->dtype)};
         if (is_bool)
             node.integer = scalar->value != 0;
         else
             node.number = scalar->value;
-        call->scalars[i] = stage_node(&call->stage, node);
+        call->scalars[i] = stage_leaf(&call->stage, node, (struct place){0});
     }
     return true;
 }

@@ -308,11 +308,7 @@ static void take_bare(struct stage_builder *stage, int tensor, const struct posi
     const struct ir_tensor *entry = &builder->tensors.at[tensor];
     for (int d = 0; d < count && *good; d++) {
         const struct ast_expression *expression = positions[d].expression;
-        struct statement_index *index = NULL;
-        if (!expression)
-            index = stage_find_index(stage, positions[d].group, positions[d].member);
-        else if (expression->kind == AST_NAME)
-            index = stage_find_index(stage, expression->name, -1);
+        struct statement_index *index = stage_index_at(stage, &positions[d]);
         if (index)
             *good = take_extent(
                 stage, index, entry->dims[d], expression ? expression->place : place,

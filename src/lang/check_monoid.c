@@ -111,12 +111,9 @@ static bool check_results(struct stage_builder *stage, const struct ast_monoid *
     struct fn_binding *params = arena_array(stage->builder->arena, width * 2, sizeof *params);
     for (size_t i = 0; i < width * 2; i++) {
         const struct ast_names *names = i < width ? &ast->left : &ast->right;
-        int node = stage_node(stage, (struct ir_node){.op = IR_PARAM,
-                                                      .type = types[i % width],
-                                                      .a = IR_NONE,
-                                                      .b = IR_NONE,
-                                                      .c = IR_NONE,
-                                                      .param = (int)i});
+        int node = stage_leaf(
+            stage, (struct ir_node){.op = IR_PARAM, .type = types[i % width], .param = (int)i},
+            (struct place){0});
         params[i] = (struct fn_binding){names->at[i % width].name, node};
     }
     stage->params = params;
@@ -418,19 +415,6 @@ void check_monoid_definition(struct lang *lang, struct lang_file *file,
         try_monoid(&builder, ast, monoid);
 }
 
-static bool mentions(const struct ast_expression *expression, const char *name)
-{
-    if (!expression)
-        return false;
-    if (expression->kind == AST_NAME && strcmp(expression->name, name) == 0)
-        return true;
-    for (size_t i = 0; i < expression->list.count; i++)
-        if (mentions(expression->list.at[i], name))
-            return true;
-    return mentions(expression->a, name) || mentions(expression->b, name) ||
-           mentions(expression->c, name);
-}
-
 /* Faults that depend on the types of the arguments are found where the fn is used. */
 static bool depends_on_types(enum error_code code)
 {
@@ -455,14 +439,11 @@ void check_fn_definition(struct lang *lang, struct lang_file *file, const struct
             arena_array(lang->arena, fn->parameters.count + 1, sizeof *bindings);
         for (size_t i = 0; i < fn->parameters.count; i++) {
             const struct ast_name *name = &fn->parameters.at[i];
-            int node = stage_node(&stage, (struct ir_node){.op = IR_PARAM,
-                                                           .type = DTYPE_F32,
-                                                           .a = IR_NONE,
-                                                           .b = IR_NONE,
-                                                           .c = IR_NONE,
-                                                           .param = (int)i});
+            int node = stage_leaf(
+                &stage, (struct ir_node){.op = IR_PARAM, .type = DTYPE_F32, .param = (int)i},
+                (struct place){0});
             bindings[i] = (struct fn_binding){name->name, node};
-            if (!mentions(fn->value, name->name)) {
+            if (!check_mentions(fn->value, name->name)) {
                 struct error *error = builder_error(&builder, ERROR_UNUSED_NAME, name->place,
                                                     "parameter '%s' is never used", name->name);
                 error_hint(error, "remove it");

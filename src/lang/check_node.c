@@ -85,26 +85,31 @@ int stage_node(struct stage_builder *stage, struct ir_node node)
     return (int)stage->nodes.count - 1;
 }
 
+int stage_leaf(struct stage_builder *stage, struct ir_node node, struct place place)
+{
+    node.a = node.b = node.c = IR_NONE;
+    node.place = place;
+    return stage_node(stage, node);
+}
+
 int stage_integer(struct stage_builder *stage, int64_t value)
 {
-    return stage_node(stage, (struct ir_node){.op = IR_INT,
-                                              .type = DTYPE_I64,
-                                              .a = IR_NONE,
-                                              .b = IR_NONE,
-                                              .c = IR_NONE,
-                                              .integer = value});
+    return stage_leaf(stage, (struct ir_node){.op = IR_INT, .type = DTYPE_I64, .integer = value},
+                      (struct place){0});
+}
+
+int stage_index(struct stage_builder *stage, int index, struct place place)
+{
+    return stage_leaf(stage, (struct ir_node){.op = IR_INDEX, .type = DTYPE_I64, .index = index},
+                      place);
 }
 
 int stage_size(struct stage_builder *stage, const struct ir_size *size)
 {
     if (size->op == IR_SIZE_CONSTANT)
         return stage_integer(stage, size->value);
-    return stage_node(stage, (struct ir_node){.op = IR_SIZE,
-                                              .type = DTYPE_I64,
-                                              .a = IR_NONE,
-                                              .b = IR_NONE,
-                                              .c = IR_NONE,
-                                              .size = size});
+    return stage_leaf(stage, (struct ir_node){.op = IR_SIZE, .type = DTYPE_I64, .size = size},
+                      (struct place){0});
 }
 
 int stage_unary(struct stage_builder *stage, enum ir_op op, enum dtype type, int a)
@@ -133,20 +138,13 @@ int stage_convert(struct stage_builder *stage, int node, enum dtype type)
     if (node == IR_NONE || stage_type(stage, node) == type)
         return node;
     const struct ir_node *from = &stage->nodes.at[node];
-    if (from->op == IR_INT) /* 2 * x needs no conversion at run time */
-        return stage_node(stage, (struct ir_node){.op = IR_FLOAT,
-                                                  .type = type,
-                                                  .a = IR_NONE,
-                                                  .b = IR_NONE,
-                                                  .c = IR_NONE,
-                                                  .number = (double)from->integer});
-    if (from->op == IR_FLOAT)
-        return stage_node(stage, (struct ir_node){.op = IR_FLOAT,
-                                                  .type = type,
-                                                  .a = IR_NONE,
-                                                  .b = IR_NONE,
-                                                  .c = IR_NONE,
-                                                  .number = from->number});
+    if (from->op == IR_INT || from->op == IR_FLOAT) /* 2 * x needs no conversion at run time */
+        return stage_leaf(
+            stage,
+            (struct ir_node){.op = IR_FLOAT,
+                             .type = type,
+                             .number = from->op == IR_INT ? (double)from->integer : from->number},
+            (struct place){0});
     return stage_unary(stage, IR_TO_FLOAT, type, node);
 }
 

@@ -256,19 +256,19 @@ struct statement_index *stage_find_index(struct stage_builder *stage, const char
     return NULL;
 }
 
-static int position_node(struct stage_builder *stage, const struct position *position,
-                         struct place place)
+struct statement_index *stage_index_at(struct stage_builder *stage, const struct position *position)
+{
+    const struct ast_expression *expression = position->expression;
+    if (!expression)
+        return stage_find_index(stage, position->group, position->member);
+    return expression->kind == AST_NAME ? stage_find_index(stage, expression->name, -1) : NULL;
+}
+
+int check_position(struct stage_builder *stage, const struct position *position, struct place place)
 {
     if (position->expression)
         return check_index_value(stage, position->expression);
-    struct statement_index *index = stage_find_index(stage, position->group, position->member);
-    return stage_node(stage, (struct ir_node){.op = IR_INDEX,
-                                              .type = DTYPE_I64,
-                                              .a = IR_NONE,
-                                              .b = IR_NONE,
-                                              .c = IR_NONE,
-                                              .index = index->number,
-                                              .place = place});
+    return stage_index(stage, stage_index_at(stage, position)->number, place);
 }
 
 /* ---- bounds ---- */
@@ -488,7 +488,7 @@ int check_read(struct stage_builder *stage, const struct ast_expression *express
     stage->exact = &exact;
     bool good = true;
     for (int d = 0; d < rank; d++) {
-        at[d] = position_node(stage, &positions[d], expression->place);
+        at[d] = check_position(stage, &positions[d], expression->place);
         good &= at[d] != IR_NONE;
     }
     stage->exact = outer;

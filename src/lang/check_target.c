@@ -73,19 +73,6 @@ int check_define(struct builder *builder, const struct ast_target *target, bool 
     return entity->number;
 }
 
-static bool uses_name(const struct ast_expression *expression, const char *name)
-{
-    if (!expression)
-        return false;
-    if (expression->kind == AST_NAME && strcmp(expression->name, name) == 0)
-        return true;
-    for (size_t i = 0; i < expression->list.count; i++)
-        if (uses_name(expression->list.at[i], name))
-            return true;
-    return uses_name(expression->a, name) || uses_name(expression->b, name) ||
-           uses_name(expression->c, name);
-}
-
 /* How many of the loops around are indexed on the left, counted from the innermost. */
 static int loops_on_left(struct builder *builder, const struct ast_target *target)
 {
@@ -93,7 +80,7 @@ static int loops_on_left(struct builder *builder, const struct ast_target *targe
     for (struct loop_scope *loop = builder->loop; loop; loop = loop->outer) {
         bool used = false;
         for (size_t i = 0; i < target->indices.count; i++)
-            used |= uses_name(target->indices.at[i], builder->indices.at[loop->index].name);
+            used |= check_mentions(target->indices.at[i], builder->indices.at[loop->index].name);
         if (!used)
             break;
         count++;
@@ -149,11 +136,7 @@ static bool fresh_shape(struct definition *definition, size_t number,
     const struct ast_target *target = &definition->statement->targets.at[number];
     for (int d = 0; d < count; d++) {
         const struct ast_expression *expression = positions[d].expression;
-        struct statement_index *index = NULL;
-        if (!expression)
-            index = stage_find_index(stage, positions[d].group, positions[d].member);
-        else if (expression->kind == AST_NAME)
-            index = stage_find_index(stage, expression->name, -1);
+        struct statement_index *index = stage_index_at(stage, &positions[d]);
         struct entity *entity = expression && expression->kind == AST_NAME && !index
                                     ? builder_find(builder, expression->name)
                                     : NULL;
@@ -271,19 +254,7 @@ bool target_write(struct definition *definition, size_t number, struct ir_write 
     int *at = arena_array(builder->arena, (size_t)count + 1, sizeof *at);
     int written = definition->is_ranking ? count - 1 : count;
     for (int d = 0; d < written; d++) {
-        at[d] = IR_NONE;
-        if (positions[d].expression) {
-            at[d] = check_index_value(stage, positions[d].expression);
-        } else {
-            struct statement_index *index =
-                stage_find_index(stage, positions[d].group, positions[d].member);
-            at[d] = stage_node(stage, (struct ir_node){.op = IR_INDEX,
-                                                       .type = DTYPE_I64,
-                                                       .a = IR_NONE,
-                                                       .b = IR_NONE,
-                                                       .c = IR_NONE,
-                                                       .index = index->number});
-        }
+        at[d] = check_position(stage, &positions[d], (struct place){0});
         if (at[d] == IR_NONE || !write_is_inside(definition, tensor, d, at[d], target))
             return false;
     }

@@ -105,12 +105,7 @@ static void open_domain(struct stage_builder *stage, const struct ir_tensor *sha
                     (struct ir_index){arena_printf(builder->arena, "i%d", d), shape->dims[d],
                                       IR_NONE, IR_NONE});
         indices[d] = (int)builder->indices.count - 1;
-        nodes[d] = stage_node(stage, (struct ir_node){.op = IR_INDEX,
-                                                      .type = DTYPE_I64,
-                                                      .a = IR_NONE,
-                                                      .b = IR_NONE,
-                                                      .c = IR_NONE,
-                                                      .index = indices[d]});
+        nodes[d] = stage_index(stage, indices[d], (struct place){0});
     }
     builder_sync(builder);
     for (int d = 0; d < shape->rank; d++)
