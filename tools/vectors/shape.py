@@ -80,7 +80,7 @@ op("unfold", lambda t: t.x.unfold(dim(t), t.size, t.step),
    cases=["B=[2] D=5 A=[3] size=3 step=1", "B=[] D=1 A=[] size=1 step=1", "B=[2,2] D=7 A=[] size=2 step=3",
           "B=[] D=4 A=[0] size=4 step=2"], special=["x"])
 
-SQUARE = ["A=[2] M=3 N=5", "A=[] M=1 N=1", "A=[3] M=4 N=2", "A=[] M=5 N=3", "A=[2] M=0 N=3"]
+SQUARE = ["B=[2] M=3 N=5", "B=[] M=1 N=1", "B=[3] M=4 N=2", "B=[] M=5 N=3", "B=[2] M=0 N=3"]
 TRIANGLE = [f"{case} diagonal={k}" for case, k in zip(SQUARE, (1, 0, -1, -7, 0))]
 op("tril", lambda t: torch.tril(t.x, t.diagonal), cases=TRIANGLE, special=["x"])
 op("triu", lambda t: torch.triu(t.x, t.diagonal), cases=TRIANGLE, special=["x"])
