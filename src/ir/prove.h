@@ -46,6 +46,9 @@ bool poly_is_constant(const struct poly *a, int64_t *value);
 
 /* Atoms. */
 const struct poly *prover_size(struct prover *prover, const struct ir_size *size);
+/* `a op b`, for an operation on two sizes. */
+const struct poly *prover_combine(struct prover *prover, enum ir_size_op op, const struct poly *a,
+                                  const struct poly *b);
 const struct poly *prover_index(struct prover *prover, int index); /* number in the part */
 /* A value of which nothing is known: the same number is the same value. */
 const struct poly *prover_opaque(struct prover *prover, int number);
