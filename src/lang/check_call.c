@@ -3,33 +3,9 @@
  */
 #include <string.h>
 
-#include "lang/check.h"
+#include "lang/check_call.h"
 
-/* CALL_MAX_TERMS: of one size in the caller's terms, all lets of the callee written out. */
-enum { CALL_MAX_ARGUMENTS = 4096, CALL_MAX_TERMS = 1000, UNKNOWN_ATOMS = 1 << 24 };
-
-/* One input of the callee and what is passed for it. */
-struct argument {
-    const struct ast_declaration *declaration;
-    const char *name;
-    int *tensors;
-    int count;                   /* more than one only for a list */
-    struct place place, *places; /* of the whole, of each member */
-};
-
-struct call {
-    struct builder *builder;
-    const struct ast_expression *expression;
-    const struct ast_op *op;
-    struct argument_list VECTOR(struct argument) arguments;
-    struct instance_key key;
-    struct instance *instance;
-    const struct ir_part *part;
-    const struct ir_size **sizes; /* per symbol of the callee, NULL: not known */
-    struct stage_builder stage;   /* scalar arguments */
-    int *scalars;
-    int terms; /* left of CALL_MAX_TERMS */
-};
+enum { CALL_MAX_ARGUMENTS = 4096 };
 
 /* ---- arguments ---- */
 
@@ -126,436 +102,6 @@ static bool take_arguments(struct call *call)
     return good && lists_match(call);
 }
 
-/* ---- types and ranks ---- */
-
-/*
- * A declared tensor says what T is. An undeclared temporary has no type of its own, only what it
- * computes in, so it fits any float type; it decides only where nothing else does.
- */
-static const char *class_words(const char *class)
-{
-    return strcmp(class, "int") == 0      ? "integers"
-           : strcmp(class, "number") == 0 ? "floats or integers"
-                                          : "floats";
-}
-
-static bool bind_type(struct call *call, const struct argument *argument, int number)
-{
-    struct builder *builder = call->builder;
-    const struct ir_tensor *tensor = &builder->tensors.at[number];
-    enum dtype wanted, dtype = tensor->dtype;
-    const char *type = argument->declaration->type;
-    struct type_binding *binding = instance_type(&call->key, type);
-    if (binding && !binding->bound) {
-        if (!type_class_admits(call->op, type, dtype)) {
-            struct error *error = builder_error(
-                builder, ERROR_TYPE_CLASS, argument->place, "'%s' of %s takes %s, this is %s",
-                argument->name, call->op->name.name, class_words(type_class(call->op, type)),
-                dtype_name(dtype));
-            error_hint(error, "the op says what %s may be: where %s: float, int, number or any",
-                       type, type);
-            return false;
-        }
-        binding->bound = true;
-        binding->dtype = dtype;
-        return true;
-    }
-    if (binding)
-        wanted = binding->dtype;
-    else if (!dtype_parse(type, &wanted))
-        return false; /* the op itself is at fault, and says so */
-    if (wanted == dtype || (!tensor->declared && dtype_is_float(dtype) && dtype_is_float(wanted)))
-        return true;
-    struct error *error = builder_error(builder, ERROR_TYPE_MISMATCH, argument->place,
-                                        "'%s' of %s takes %s here, this is %s", argument->name,
-                                        call->op->name.name, dtype_name(wanted), dtype_name(dtype));
-    error_hint(error, "convert it first: t: %s[...], t[...] = %s(...)", dtype_name(wanted),
-               dtype_name(wanted));
-    return false;
-}
-
-/* How many dimensions of an argument are settled; *open gets the first rank variable that is not.
- */
-static int count_settled(struct call *call, const struct argument *argument, int **open,
-                         int *open_count)
-{
-    int settled = 0;
-    *open = NULL;
-    *open_count = 0;
-    for (size_t i = 0; i < argument->declaration->dims.count; i++) {
-        const struct ast_dim *dim = &argument->declaration->dims.at[i];
-        int *known = dim->kind == AST_DIM_RANK ? instance_rank(&call->key, dim->name) : NULL;
-        settled += !known ? 1 : *known >= 0 ? *known : 0;
-        if (!known || *known >= 0)
-            continue;
-        ++*open_count;
-        if (!*open)
-            *open = known;
-    }
-    return settled;
-}
-
-/*
- * Ranks from the arguments. Those with one open rank variable settle it; where several stay open
- * the first takes all and the others none: an op over x: T[*B, D, *A] works on the last dimension
- * unless the call says A=1.
- */
-static void bind_ranks(struct call *call)
-{
-    for (int most = 1; most <= IR_MAX_RANK; most++)
-        for (size_t i = 0; i < call->arguments.count; i++) {
-            const struct argument *argument = &call->arguments.at[i];
-            int rank = call->builder->tensors.at[argument->tensors[0]].rank, *open, open_count;
-            int settled = count_settled(call, argument, &open, &open_count);
-            if (!open || open_count > most || rank < settled)
-                continue;
-            *open = rank - settled;
-            for (size_t d = 0; d < argument->declaration->dims.count; d++) {
-                const struct ast_dim *dim = &argument->declaration->dims.at[d];
-                int *known =
-                    dim->kind == AST_DIM_RANK ? instance_rank(&call->key, dim->name) : NULL;
-                if (known && *known < 0)
-                    *known = 0;
-            }
-            most = 0; /* what is known now may settle others */
-            break;
-        }
-}
-
-static bool rank_fits(struct call *call, const struct argument *argument, int rank)
-{
-    int *open, open_count;
-    int settled = count_settled(call, argument, &open, &open_count);
-    if (!open && rank == settled)
-        return true;
-    builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
-                  "'%s' of %s has %s%d dimension%s, this has %d", argument->name,
-                  call->op->name.name, open ? "at least " : "", settled, settled == 1 ? "" : "s",
-                  rank);
-    return false;
-}
-
-/* sum(x; A=1): how many dimensions a rank variable takes, where the arguments leave it open. */
-static bool bind_named_ranks(struct call *call)
-{
-    for (size_t i = 0; i < call->expression->named.count; i++) {
-        const struct ast_named *named = &call->expression->named.at[i];
-        int *rank = instance_rank(&call->key, named->name);
-        int64_t count;
-        if (!rank)
-            continue;
-        if (!check_static(call->builder, named->value, &count))
-            return false;
-        if (count < 0 || count > IR_MAX_RANK) {
-            builder_error(call->builder, ERROR_RANK_MISMATCH, named->value->place,
-                          "*%s stands for 0 to %d dimensions", named->name, IR_MAX_RANK);
-            return false;
-        }
-        *rank = (int)count;
-    }
-    return true;
-}
-
-static bool bind_key(struct call *call)
-{
-    bool good = bind_named_ranks(call);
-    if (good)
-        bind_ranks(call);
-    for (int declared = 1; declared >= 0; declared--)
-        for (size_t i = 0; i < call->arguments.count && good; i++) {
-            const struct argument *argument = &call->arguments.at[i];
-            for (int k = 0; k < argument->count && good; k++) {
-                const struct ir_tensor *tensor = &call->builder->tensors.at[argument->tensors[k]];
-                if (tensor->declared == (declared == 1))
-                    good = bind_type(call, argument, argument->tensors[k]) &&
-                           rank_fits(call, argument, tensor->rank);
-            }
-        }
-    for (size_t i = 0; i < call->expression->named.count && good; i++) {
-        const struct ast_named *named = &call->expression->named.at[i];
-        struct type_binding *binding = instance_type(&call->key, named->name);
-        if (!binding)
-            continue;
-        binding->bound =
-            named->value->kind == AST_NAME &&
-            check_type(call->builder, named->value->name, named->value->place, &binding->dtype);
-        good = binding->bound;
-    }
-    for (size_t i = 0; i < call->key.types.count && good; i++) {
-        const struct type_binding *binding = &call->key.types.at[i];
-        if (binding->bound)
-            continue;
-        struct error *error = builder_error(
-            call->builder, ERROR_TYPE_UNBOUND, call->expression->place,
-            "type %s of %s follows from no argument", binding->name, call->op->name.name);
-        error_hint(error, "give it: %s(...; %s=f32)", call->op->name.name, binding->name);
-        good = false;
-    }
-    return good;
-}
-
-/* ---- sizes ---- */
-
-static const struct poly *outer_terms(struct call *call, const struct ir_size *size)
-{
-    struct prover *prover = call->builder->prover;
-    if (call->terms-- <= 0)
-        return NULL;
-    if (size->op == IR_SIZE_CONSTANT)
-        return poly_constant(prover, size->value);
-    if (size->op == IR_SIZE_SYMBOL) {
-        const struct ir_symbol *symbol = &call->part->symbols[size->symbol];
-        if (symbol->kind == IR_SYMBOL_LET)
-            return outer_terms(call, symbol->definition);
-        if (call->sizes[size->symbol])
-            return builder_poly(call->builder, call->sizes[size->symbol]);
-        return prover_index(prover, UNKNOWN_ATOMS + size->symbol);
-    }
-    const struct poly *a = outer_terms(call, size->a), *b = outer_terms(call, size->b);
-    switch (size->op) {
-    case IR_SIZE_ADD: return poly_add(prover, a, b);
-    case IR_SIZE_SUB: return poly_subtract(prover, a, b);
-    case IR_SIZE_MUL: return poly_multiply(prover, a, b);
-    case IR_SIZE_DIV: return prover_divide(prover, a, b);
-    case IR_SIZE_MOD:
-        return poly_subtract(prover, a, poly_multiply(prover, prover_divide(prover, a, b), b));
-    case IR_SIZE_MIN: return prover_least(prover, a, b);
-    case IR_SIZE_MAX: return prover_greatest(prover, a, b);
-    default: return NULL;
-    }
-}
-
-/* A size of the callee in the caller's terms, unknown symbols as atoms of their own. */
-static const struct poly *outer_poly(struct call *call, const struct ir_size *size)
-{
-    call->terms = CALL_MAX_TERMS;
-    return outer_terms(call, size);
-}
-
-static void count_unknown(struct call *call, const struct ir_size *size, int *unknown, int *count)
-{
-    if (size->op == IR_SIZE_CONSTANT || call->terms-- <= 0)
-        return;
-    if (size->op != IR_SIZE_SYMBOL) {
-        count_unknown(call, size->a, unknown, count);
-        count_unknown(call, size->b, unknown, count);
-        return;
-    }
-    const struct ir_symbol *symbol = &call->part->symbols[size->symbol];
-    if (symbol->kind == IR_SYMBOL_LET)
-        count_unknown(call, symbol->definition, unknown, count);
-    else if (!call->sizes[size->symbol] && *unknown != size->symbol) {
-        *unknown = size->symbol;
-        (*count)++;
-    }
-}
-
-/* The whole expression again, for sizes no polynomial can hold. */
-static const struct ir_size *substitute(struct call *call, const struct ir_size *size)
-{
-    if (call->terms-- <= 0)
-        return NULL;
-    if (size->op == IR_SIZE_CONSTANT)
-        return size;
-    if (size->op == IR_SIZE_SYMBOL) {
-        const struct ir_symbol *symbol = &call->part->symbols[size->symbol];
-        return symbol->kind == IR_SYMBOL_LET ? substitute(call, symbol->definition)
-                                             : call->sizes[size->symbol];
-    }
-    const struct ir_size *a = substitute(call, size->a), *b = substitute(call, size->b);
-    return a && b ? ir_size_make(call->builder->arena, size->op, a, b) : NULL;
-}
-
-static int size_terms(const struct ir_size *size, int most)
-{
-    if (most <= 0 || size->op == IR_SIZE_CONSTANT || size->op == IR_SIZE_SYMBOL)
-        return 1;
-    int left = size_terms(size->a, most - 1);
-    return 1 + left + size_terms(size->b, most - 1 - left);
-}
-
-/*
- * A size of the callee as one of the caller. NULL with an error reported when it is too long: a
- * chain of calls that each use a size twice would double it every time.
- */
-static const struct ir_size *outer_size(struct call *call, const struct ir_size *size)
-{
-    const struct ir_size *simple = poly_to_size(call->builder->prover, outer_poly(call, size));
-    call->terms = CALL_MAX_TERMS;
-    const struct ir_size *outer = simple ? simple : substitute(call, size);
-    if (outer && size_terms(outer, CALL_MAX_TERMS) < CALL_MAX_TERMS)
-        return outer;
-    struct error *error = builder_error(call->builder, ERROR_TOO_MANY, call->expression->place,
-                                        "a size of %s has more than %d terms here",
-                                        call->op->name.name, CALL_MAX_TERMS);
-    error_hint(error, "use each size once in the shape of a result, or make it a parameter");
-    return NULL;
-}
-
-/* factor * unknown + rest == dim */
-static bool solve(struct call *call, int unknown, const struct poly *inner,
-                  const struct ir_size *dim, struct place place)
-{
-    struct builder *builder = call->builder;
-    struct prover *prover = builder->prover;
-    const struct poly *factor, *rest;
-    if (!poly_split(prover, inner, UNKNOWN_ATOMS + unknown, &factor, &rest) || factor->count == 0)
-        return false;
-    const struct poly *product = poly_subtract(prover, builder_poly(builder, dim), rest);
-    const struct poly *quotient = poly_quotient(prover, product, factor);
-    const struct ir_size *size = poly_to_size(prover, quotient);
-    if (!size) {
-        const struct ir_size *a = poly_to_size(prover, product), *b = poly_to_size(prover, factor);
-        if (!a || !b)
-            return false;
-        int64_t x, y;
-        if (poly_is_constant(product, &x) && poly_is_constant(factor, &y)) {
-            builder_error(builder, ERROR_DIVISIBILITY, place,
-                          "%s of %s would be %lld/%lld, which leaves a remainder",
-                          call->part->symbols[unknown].name, call->op->name.name, (long long)x,
-                          (long long)y);
-            return false;
-        }
-        const struct ir_size *remainder = ir_size_make(builder->arena, IR_SIZE_MOD, a, b);
-        vector_push(builder->arena, &builder->facts,
-                    (struct ir_fact){IR_RELATION_EQ, remainder, ir_size_constant(builder->arena, 0),
-                                     place});
-        builder_sync(builder);
-        prover_assume_relation(prover, IR_RELATION_EQ, prover_size(prover, remainder),
-                               poly_constant(prover, 0));
-        size = ir_size_make(builder->arena, IR_SIZE_DIV, a, b);
-    }
-    call->sizes[unknown] = size;
-    return true;
-}
-
-/* One round over all dimensions; true when something new became known. */
-static bool solve_round(struct call *call)
-{
-    bool progress = false;
-    int number = 0;
-    for (size_t i = 0; i < call->arguments.count; i++) {
-        const struct argument *argument = &call->arguments.at[i];
-        for (int k = 0; k < argument->count; k++, number++) {
-            const struct ir_tensor *inner = &call->part->tensors[call->part->inputs[number]];
-            const struct ir_tensor *outer = &call->builder->tensors.at[argument->tensors[k]];
-            for (int d = 0; d < inner->rank; d++) {
-                const struct ir_size *size = inner->dims[d];
-                int unknown = -1, count = 0;
-                call->terms = CALL_MAX_TERMS;
-                count_unknown(call, size, &unknown, &count);
-                if (count != 1)
-                    continue;
-                if (size->op == IR_SIZE_SYMBOL && size->symbol == unknown) {
-                    call->sizes[unknown] = outer->dims[d];
-                    progress = true;
-                } else {
-                    progress |= solve(call, unknown, outer_poly(call, size), outer->dims[d],
-                                      argument->place);
-                }
-            }
-        }
-    }
-    return progress;
-}
-
-static bool take_named_size(struct call *call, const struct ast_named *named, int symbol)
-{
-    if (call->part->symbols[symbol].kind == IR_SYMBOL_LET) {
-        builder_error(call->builder, ERROR_UNKNOWN_PARAMETER, named->place,
-                      "'%s' is computed by %s and cannot be given", named->name,
-                      call->op->name.name);
-        return false;
-    }
-    call->sizes[symbol] = check_size(call->builder, named->value);
-    return call->sizes[symbol] != NULL;
-}
-
-static bool take_named_scalar(struct call *call, const struct ast_named *named, int scalar)
-{
-    int value = check_value(&call->stage, named->value);
-    if (value == IR_NONE)
-        return false;
-    call->scalars[scalar] = stage_store(&call->stage, value, call->part->scalars[scalar].dtype,
-                                        named->value->place, named->name);
-    return call->scalars[scalar] != IR_NONE;
-}
-
-static bool take_named(struct call *call, const struct ast_named *named)
-{
-    if (instance_type(&call->key, named->name) || instance_rank(&call->key, named->name))
-        return true;
-    for (int i = 0; i < call->part->symbol_count; i++)
-        if (strcmp(call->part->symbols[i].name, named->name) == 0)
-            return take_named_size(call, named, i);
-    for (int i = 0; i < call->part->scalar_count; i++)
-        if (strcmp(call->part->scalars[i].name, named->name) == 0)
-            return take_named_scalar(call, named, i);
-    struct error *error =
-        builder_error(call->builder, ERROR_UNKNOWN_PARAMETER, named->place,
-                      "%s has no parameter '%s'", call->op->name.name, named->name);
-    struct candidates VECTOR(const char *) known = {0};
-    for (int i = 0; i < call->part->symbol_count; i++)
-        vector_push(call->builder->arena, &known, call->part->symbols[i].name);
-    for (int i = 0; i < call->part->scalar_count; i++)
-        vector_push(call->builder->arena, &known, call->part->scalars[i].name);
-    const char *near = spelling_nearest(named->name, known.at, known.count);
-    struct text signature = text_new(call->builder->arena);
-    ast_print_signature(&signature, call->op);
-    error_detail(error, "%s", signature.at);
-    if (near)
-        error_hint(error, "did you mean '%s'?", near);
-    return false;
-}
-
-static bool fill_defaults(struct call *call)
-{
-    struct builder *builder = call->builder;
-    for (int i = 0; i < call->part->symbol_count; i++) {
-        const struct ir_symbol *symbol = &call->part->symbols[i];
-        if (!call->sizes[i] && symbol->kind == IR_SYMBOL_PARAMETER && symbol->has_default)
-            call->sizes[i] = ir_size_constant(builder->arena, symbol->value);
-    }
-    for (int i = 0; i < call->part->scalar_count; i++) {
-        const struct ir_scalar *scalar = &call->part->scalars[i];
-        if (call->scalars[i] != IR_NONE)
-            continue;
-        if (!scalar->has_default) {
-            struct error *error = builder_error(
-                builder, ERROR_MISSING_ARGUMENT, call->expression->place,
-                "'%s' of %s is not given and has no default", scalar->name, call->op->name.name);
-            error_hint(error, "give it: %s(...; %s=...)", call->op->name.name, scalar->name);
-            return false;
-        }
-        bool is_bool = scalar->dtype == DTYPE_BOOL;
-        struct ir_node node = {.op = is_bool ? IR_BOOL : IR_FLOAT,
-                               .type = dtype_compute(scalar->dtype)};
-        if (is_bool)
-            node.integer = scalar->value != 0;
-        else
-            node.number = scalar->value;
-        call->scalars[i] = stage_leaf(&call->stage, node, (struct place){0});
-    }
-    return true;
-}
-
-static bool report_unknown(struct call *call)
-{
-    for (int i = 0; i < call->part->symbol_count; i++) {
-        const struct ir_symbol *symbol = &call->part->symbols[i];
-        if (call->sizes[i] || symbol->kind == IR_SYMBOL_LET)
-            continue;
-        struct error *error = builder_error(
-            call->builder, ERROR_MISSING_ARGUMENT, call->expression->place,
-            symbol->kind == IR_SYMBOL_PARAMETER ? "'%s' of %s is not given and has no default"
-                                                : "'%s' of %s follows from no argument",
-            symbol->name, call->op->name.name);
-        error_hint(error, "give it: %s(...; %s=...)", call->op->name.name, symbol->name);
-        return false;
-    }
-    return true;
-}
-
 /* ---- does it fit? ---- */
 
 static bool dims_fit(struct call *call, const struct argument *argument, int number,
@@ -565,7 +111,7 @@ static bool dims_fit(struct call *call, const struct argument *argument, int num
     int tensor = argument->tensors[number];
     const struct ir_tensor *outer = &builder->tensors.at[tensor];
     for (int d = 0; d < inner->rank; d++) {
-        const struct ir_size *wanted = outer_size(call, inner->dims[d]);
+        const struct ir_size *wanted = call_size(call, inner->dims[d]);
         if (!wanted)
             return false;
         if (builder_same_size(builder, wanted, outer->dims[d]))
@@ -600,7 +146,7 @@ static bool properties_fit(struct call *call, const struct argument *argument, i
     unsigned vital = inner->properties & (IR_PROPERTY_INDEX | IR_PROPERTY_OFFSETS);
     if (!vital)
         return true;
-    const struct ir_size *bound = outer_size(call, inner->bound);
+    const struct ir_size *bound = call_size(call, inner->bound);
     if (!bound)
         return false;
     if ((outer->properties & vital) == vital && builder_same_size(builder, bound, outer->bound))
@@ -632,8 +178,8 @@ static bool everything_fits(struct call *call)
     for (int i = 0; i < call->part->fact_count; i++) {
         const struct ir_fact *fact = &call->part->facts[i];
         int64_t a, b;
-        if (!poly_is_constant(outer_poly(call, fact->a), &a) ||
-            !poly_is_constant(outer_poly(call, fact->b), &b))
+        if (!poly_is_constant(call_poly(call, fact->a), &a) ||
+            !poly_is_constant(call_poly(call, fact->b), &b))
             continue; /* seen when sizes are bound */
         bool holds = fact->relation == IR_RELATION_EQ   ? a == b
                      : fact->relation == IR_RELATION_NE ? a != b
@@ -664,7 +210,7 @@ static int make_result(struct call *call, int output, int wanted)
     const struct ir_size **dims =
         arena_array(builder->arena, (size_t)inner->rank + 1, sizeof *dims);
     for (int d = 0; d < inner->rank; d++) {
-        dims[d] = outer_size(call, inner->dims[d]);
+        dims[d] = call_size(call, inner->dims[d]);
         if (!dims[d])
             return -1;
     }
@@ -773,26 +319,8 @@ bool check_call(struct builder *builder, const struct ast_expression *expression
                       CALL_MAX_ARGUMENTS);
         return false;
     }
-    if (!take_arguments(&call) || !bind_key(&call) || !find_part(&call))
+    if (!take_arguments(&call) || !call_bind_key(&call) || !find_part(&call))
         return false;
-    stage_builder_init(&call.stage, builder);
-    call.sizes =
-        arena_array(builder->arena, (size_t)call.part->symbol_count + 1, sizeof *call.sizes);
-    call.scalars =
-        arena_array(builder->arena, (size_t)call.part->scalar_count + 1, sizeof *call.scalars);
-    for (int i = 0; i < call.part->scalar_count; i++)
-        call.scalars[i] = IR_NONE;
-    for (size_t i = 0; i < expression->named.count; i++)
-        if (!take_named(&call, &expression->named.at[i]))
-            return false;
-    if (!fill_defaults(&call))
-        return false;
-    size_t before = builder->errors->said;
-    while (solve_round(&call))
-        if (builder->errors->said > before)
-            return false;
-    if (builder->errors->said > before)
-        return false;
-    return report_unknown(&call) && everything_fits(&call) &&
+    return call_settle(&call) && everything_fits(&call) &&
            finish_call(&call, wanted, results, count);
 }
