@@ -270,24 +270,6 @@ void oracle_close(struct oracle_code *code)
 
 /* ---- running ---- */
 
-static bool memory_suffices(const struct ir_binding *binding, const struct oracle_options *options,
-                            struct error *error)
-{
-    int64_t allowed = options && options->memory ? options->memory : oracle_memory_available();
-    int64_t needed = oracle_memory(binding);
-    if (needed >= 0 && needed <= allowed)
-        return true;
-    error_set(error, ERROR_OUT_OF_MEMORY, "evaluating %s takes more memory than there is",
-              binding->part->name);
-    if (needed < 0)
-        error_detail(error, "more than 2^63 bytes are needed");
-    else
-        error_detail(error, "%lld MiB are needed, %lld MiB are allowed", (long long)(needed >> 20),
-                     (long long)(allowed >> 20));
-    error_hint(error, "choose smaller sizes");
-    return false;
-}
-
 static void outputs_alloc(struct arena *arena, const struct ir_binding *binding,
                           struct array *outputs)
 {
@@ -306,7 +288,8 @@ bool oracle_run(struct arena *arena, const struct oracle_code *code,
                 const struct oracle_options *options, struct error *error)
 {
     const struct ir_part *part = binding->part;
-    if (!oracle_admit(binding, inputs, error) || !memory_suffices(binding, options, error))
+    if (!oracle_admit(binding, inputs, error) ||
+        !oracle_memory_admit(oracle_memory(binding), options, error))
         return false;
     outputs_alloc(arena, binding, outputs);
     const void **from = arena_array(arena, (size_t)part->input_count + 1, sizeof *from);

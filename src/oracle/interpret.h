@@ -169,8 +169,6 @@ bool ranks_before(const struct ir_value a[2], const struct ir_value b[2], bool i
 
 /* ---- memory (memory.c) ---- */
 
-/* False with the error set when that is more than the options or the machine allow. */
-bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, struct error *error);
 /* As a person says it: "3.2 GiB". */
 enum { BYTES_TEXT = 40 };
 void bytes_print(char *out, int64_t bytes);

@@ -40,6 +40,8 @@ struct oracle_options {
     bool exact_outputs;
     int64_t memory; /* most bytes to take; 0: oracle_memory_available() */
 };
+/* False with the error set when `needed` bytes are more than the options or the machine allow. */
+bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, struct error *error);
 
 /* Fills in outputs[] (one per output of the root, allocated in the arena). */
 bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
