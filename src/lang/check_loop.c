@@ -79,6 +79,32 @@ static void check_results(struct builder *builder, const struct ast_statement *s
     }
 }
 
+/* Nothing inside can be judged; what it would have defined is unknown. */
+static void poison_loop(struct builder *builder, const struct ast_statement *statement)
+{
+    for (size_t i = 0; i < statement->finals.count; i++)
+        if (!builder_find(builder, statement->finals.at[i].name))
+            builder_add(builder, ENTITY_FAILED, statement->finals.at[i].name,
+                        statement->finals.at[i].place, 0);
+    for (size_t i = 0; i < statement->body.count; i++)
+        check_poison(builder, &statement->body.at[i]);
+}
+
+/* Every state has a next value. */
+static void check_carries(struct builder *builder, const struct loop_scope *loop)
+{
+    for (size_t i = 0; i < loop->carries.count; i++) {
+        const struct ir_carry *carry = &loop->carries.at[i];
+        if (builder->infos.at[carry->next].definitions > 0)
+            continue;
+        struct error *error =
+            builder_error(builder, ERROR_BAD_LOOP, loop->place, "the next '%s' is never defined",
+                          builder->tensors.at[carry->state].name);
+        error_hint(error, "write in the body: next %s[...] = ...",
+                   builder->tensors.at[carry->state].name);
+    }
+}
+
 void check_loop(struct builder *builder, const struct ast_statement *statement)
 {
     struct loop_scope loop = {.outer = builder->loop, .place = statement->place};
@@ -94,13 +120,8 @@ void check_loop(struct builder *builder, const struct ast_statement *statement)
         error_note(error, entity->place, "defined here");
         good = false;
     }
-    if (!good) { /* nothing inside can be judged; what it would have defined is unknown */
-        for (size_t i = 0; i < statement->finals.count; i++)
-            if (!builder_find(builder, statement->finals.at[i].name))
-                builder_add(builder, ENTITY_FAILED, statement->finals.at[i].name,
-                            statement->finals.at[i].place, 0);
-        for (size_t i = 0; i < statement->body.count; i++)
-            check_poison(builder, &statement->body.at[i]);
+    if (!good) {
+        poison_loop(builder, statement);
         return;
     }
     vector_push(builder->arena, &builder->indices,
@@ -115,16 +136,7 @@ void check_loop(struct builder *builder, const struct ast_statement *statement)
     builder->loop = &loop;
     builder->loop_depth++;
     check_statements(builder, &statement->body);
-    for (size_t i = 0; i < loop.carries.count; i++) {
-        const struct ir_carry *carry = &loop.carries.at[i];
-        if (builder->infos.at[carry->next].definitions > 0)
-            continue;
-        struct error *error =
-            builder_error(builder, ERROR_BAD_LOOP, statement->place,
-                          "the next '%s' is never defined", builder->tensors.at[carry->state].name);
-        error_hint(error, "write in the body: next %s[...] = ...",
-                   builder->tensors.at[carry->state].name);
-    }
+    check_carries(builder, &loop);
     builder->loop_depth--;
     builder->loop = loop.outer;
     builder->stages = outer;

@@ -159,14 +159,22 @@ static int64_t temporaries_bytes(struct estimate *e, const struct ir_binding *bi
     return most;
 }
 
+const void *binding_key(struct arena *arena, const struct ir_binding *binding, size_t *length)
+{
+    const struct ir_part *part = binding->part;
+    *length = sizeof part + (size_t)part->symbol_count * sizeof(int64_t);
+    char *key = arena_alloc(arena, *length);
+    memcpy(key, &part, sizeof part);
+    if (part->symbol_count > 0)
+        memcpy(key + sizeof part, binding->sizes, *length - sizeof part);
+    return key;
+}
+
 static int64_t part_bytes(struct estimate *e, const struct ir_binding *binding)
 {
     const struct ir_part *part = binding->part;
-    size_t length = sizeof part + (size_t)part->symbol_count * sizeof(int64_t);
-    char *key = arena_alloc(e->arena, length);
-    memcpy(key, &part, sizeof part);
-    if (part->symbol_count > 0)
-        memcpy(key + sizeof part, binding->sizes, length - sizeof part);
+    size_t length;
+    const void *key = binding_key(e->arena, binding, &length);
     int64_t *found = map_get_bytes(&e->known, key, length);
     if (found)
         return *found;

@@ -84,11 +84,8 @@ static double count_stages(struct count *c, const struct ir_binding *binding,
 static double count_part(struct count *c, const struct ir_binding *binding)
 {
     const struct ir_part *part = binding->part;
-    size_t length = sizeof part + (size_t)part->symbol_count * sizeof(int64_t);
-    char *key = arena_alloc(c->arena, length);
-    memcpy(key, &part, sizeof part);
-    if (part->symbol_count > 0)
-        memcpy(key + sizeof part, binding->sizes, length - sizeof part);
+    size_t length;
+    const void *key = binding_key(c->arena, binding, &length);
     double *found = map_get_bytes(&c->known, key, length);
     if (found)
         return *found;
