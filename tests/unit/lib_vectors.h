@@ -8,5 +8,7 @@
 
 /* SMELT_ROOT, else the folder above the program that has tests/vectors, else ".". */
 const char *repository_root(void);
+/* Compiled programs are kept beside the test program, not among those of the user. */
+void use_own_cache(void);
 
 #endif

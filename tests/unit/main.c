@@ -1,7 +1,7 @@
 /*
  * Runs the registered tests: unit [-v] [-j N] [part of a name or file]. Names that begin with
- * "vectors_" run only when the argument begins so too: they take a minute and are a suite of their
- * own.
+ * "vectors_" or "agreement_" run only when the argument begins so too: they take a minute and are
+ * suites of their own.
  *
  * Every test gets a child process whose output comes back through a pipe and is shown, as comment
  * lines, only when the test fails. The harness uses nothing of smelt, so that it still works when
@@ -241,10 +241,11 @@ static int compare_tests(const void *a, const void *b)
 
 static bool is_wanted(const struct test *test, const char *filter)
 {
-    static const char vectors[] = "vectors";
-    if (strncmp(test->name, vectors, strlen(vectors)) == 0)
-        return filter && strncmp(filter, vectors, strlen(vectors)) == 0 &&
-               strstr(test->name, filter);
+    static const char *const suites[] = {"vectors", "agreement"};
+    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+        if (strncmp(test->name, suites[i], strlen(suites[i])) == 0)
+            return filter && strncmp(filter, suites[i], strlen(suites[i])) == 0 &&
+                   strstr(test->name, filter);
     return !filter || strstr(test->name, filter) || strstr(test->file, filter);
 }
 
