@@ -1,0 +1,23 @@
+/*
+ * Source code from programs. One folder per dialect; this header is what the others see.
+ */
+#ifndef SMELT_GEN_GEN_H
+#define SMELT_GEN_GEN_H
+
+#include "base/base.h"
+#include "ir/ir.h"
+
+/*
+ * The plain lowering: any program as readable C, one loop nest per stage, nothing clever.
+ *
+ * GEN_REFERENCE is the compiled form of the oracle: every float a double, every integer an int64, values
+ * rounded only where a type is declared. Entry: smelt_oracle (see src/oracle/compile.c).
+ * GEN_PLAIN is a kernel: tensors in their own types, floats computed in float (double where the op
+ * says f64), sums added up pairwise, entry and manifest as src/kernel/kernel.h says. It is where
+ * people and proposers start from, and the yardstick of accuracy.
+ */
+enum gen_form { GEN_REFERENCE, GEN_PLAIN };
+
+void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * Draws of a case: several distributions of inputs, the oracle's answer to each, and how far off an
+ * element may be.
+ *
+ * The limit of an element is the largest of
+ *   - a few units of the accuracy class at the expected value,
+ *   - what the oracle's answer moves by when every input is disturbed by a few units of the class: no
+ *     kernel that computes in the class can be expected to do better, and one that computes in
+ *     a lesser class does thousands of times worse.
+ * Outputs of integers and truth values must be equal; so must floats where the class is `exact`.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "judge/private.h"
+
+enum draw_number { DRAW_DECLARED, DRAW_HEAVY, DRAW_LARGE, DRAW_TINY, DRAW_SPARSE, DRAW_VARIANTS };
+
+static const char *const draw_names[] = {"as declared", "heavy tails", "large values",
+                                         "small values and zeros", "few non-zeros"};
+
+/* Significant bits of a class; 0: must be exact. */
+static int class_bits(const char *accuracy)
+{
+    static const struct {
+        const char *name;
+        int bits;
+    } classes[] = {{"exact", 0}, {"f64", 53}, {"f32", 24}, {"tf32", 11},
+                   {"f16", 11},  {"bf16", 8}, {"f8e4", 4}, {"f8e5", 3}};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(classes[i].name, accuracy) == 0)
+            return classes[i].bits;
+    return 24;
+}
+
+static bool is_free(const struct task_input *input, enum dtype dtype)
+{
+    return dtype_is_float(dtype) && !(input->properties & (IR_PROPERTY_SORTED));
+}
+
+int draw_count(const struct task_case *task_case)
+{
+    const struct ir_part *part = ir_root(task_case->program);
+    for (int i = 0; i < part->input_count; i++)
+        if (is_free(&task_case->inputs[i], part->tensors[part->inputs[i]].dtype))
+            return DRAW_VARIANTS;
+    return 2; /* integers only: two independent draws */
+}
+
+static double clip(const struct task_input *input, double value, double fallback)
+{
+    bool low = input->low_open ? value > input->low : value >= input->low;
+    bool high = input->high_open ? value < input->high : value <= input->high;
+    return low && high ? value : fallback;
+}
+
+/* One value of a variant, made from the declared one. */
+static double vary(enum draw_number variant, double value, struct random *random, int64_t row)
+{
+    switch (variant) {
+    case DRAW_HEAVY: return value * exp(2 * random_normal(random));
+    case DRAW_LARGE: return value * 64;
+    case DRAW_TINY: {
+        static const double pool[] = {0.0, -0.0, 1e-30, -1e-38, 0x1p-140, 1.0, -1.0};
+        uint64_t pick = random_below(random, 14);
+        return pick < 7 ? pool[pick] : value * 1e-3;
+    }
+    case DRAW_SPARSE:
+        return random_below(random, (uint64_t)(row > 4 ? row / 4 : 1)) == 0 ? value : 0.0;
+    default: return value;
+    }
+}
+
+static void vary_input(const struct task_input *input, enum draw_number variant, struct array *array,
+                       struct random *random)
+{
+    int64_t row = array->rank ? array->dims[array->rank - 1] : 1;
+    for (int64_t i = 0; i < array->count; i++) {
+        double declared = array->floats[i];
+        if ((input->properties & IR_PROPERTY_TRIANGULAR) && declared == 0)
+            continue;
+        double value = dtype_round(array->dtype, vary(variant, declared, random, row));
+        if (isinf(value) || isnan(value))
+            value = declared;
+        array->floats[i] = clip(input, value, declared);
+    }
+}
+
+static bool evaluate(struct arena *arena, const struct ir_binding *binding,
+                     struct oracle_code *code, const struct array *inputs, struct array *outputs,
+                     struct error *error)
+{
+    struct oracle_options options = {.exact_outputs = true};
+    return code ? oracle_run(arena, code, binding, inputs, outputs, &options, error)
+                : oracle_interpret(arena, binding, inputs, outputs, &options, error);
+}
+
+/* Every float input moved by up to `units` units of the class. */
+static struct array *disturb(struct arena *arena, const struct ir_part *part,
+                             const struct array *inputs, double unit, struct random *random)
+{
+    struct array *moved = arena_array(arena, (size_t)part->input_count + 1, sizeof *moved);
+    for (int i = 0; i < part->input_count; i++) {
+        moved[i] = inputs[i];
+        if (!inputs[i].floats)
+            continue;
+        array_alloc(arena, &moved[i]);
+        for (int64_t k = 0; k < inputs[i].count; k++)
+            moved[i].floats[k] =
+                inputs[i].floats[k] * (1 + unit * (random_below(random, 2) ? 1 : -1));
+    }
+    return moved;
+}
+
+enum { DISTURBANCES = 3 };
+
+static bool make_limits(struct arena *arena, const struct task *task,
+                        const struct ir_binding *binding, struct oracle_code *code,
+                        struct draw *draw, struct random *random, struct error *error)
+{
+    const struct ir_part *part = binding->part;
+    int bits = class_bits(task->accuracy);
+    draw->limits = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->limits);
+    if (bits == 0)
+        return true;
+    double unit = ldexp(1, 1 - bits);
+    for (int o = 0; o < part->output_count; o++) {
+        const struct array *expected = &draw->expected[o];
+        if (!expected->floats)
+            continue;
+        int own = class_bits(dtype_name(expected->dtype));
+        double floor = fmax(4 * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
+        draw->limits[o] = arena_array(arena, (size_t)expected->count + 1, sizeof(double));
+        for (int64_t i = 0; i < expected->count; i++)
+            draw->limits[o][i] = floor * fabs(expected->floats[i]) + 0x1p-140;
+    }
+    for (int round = 0; round < DISTURBANCES; round++) {
+        struct array *moved = disturb(arena, part, draw->inputs, 2 * unit, random);
+        struct array *outputs =
+            arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
+        if (!evaluate(arena, binding, code, moved, outputs, error))
+            return false;
+        for (int o = 0; o < part->output_count; o++)
+            for (int64_t i = 0; draw->limits[o] && i < outputs[o].count; i++) {
+                double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
+                if (change < INFINITY)
+                    draw->limits[o][i] = fmax(draw->limits[o][i], 4 * change);
+            }
+    }
+    return true;
+}
+
+bool draw_make(struct arena *arena, const struct task *task, const struct task_case *task_case,
+               const struct ir_binding *binding, struct oracle_code *code, int number,
+               uint64_t seed, struct draw *draw, struct error *error)
+{
+    const struct ir_part *part = binding->part;
+    *draw = (struct draw){.name = draw_names[number]};
+    draw->inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *draw->inputs);
+    draw->expected = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->expected);
+    uint64_t own_seed = hash_mix(seed, (uint64_t)number + 1);
+    if (!oracle_draw(arena, task_case, binding, own_seed, draw->inputs, error))
+        return false;
+    struct random random = random_new(own_seed, 1000);
+    for (int i = 0; i < part->input_count; i++)
+        if (is_free(&task_case->inputs[i], draw->inputs[i].dtype) && number != DRAW_DECLARED)
+            vary_input(&task_case->inputs[i], (enum draw_number)number, &draw->inputs[i], &random);
+    return evaluate(arena, binding, code, draw->inputs, draw->expected, error) &&
+           make_limits(arena, task, binding, code, draw, &random, error);
+}

@@ -1,0 +1,33 @@
+/*
+ * The verdict on a kernel: compiled, run and compared in a way it cannot influence.
+ *
+ * What is guaranteed: these bytes, for these inputs, appeared within this time, in a process that never
+ * held the answer or the seed. A failed kernel is data (struct verdict); a failed judge is an error.
+ */
+#ifndef SMELT_JUDGE_JUDGE_H
+#define SMELT_JUDGE_JUDGE_H
+
+#include "base/base.h"
+#include "os/sandbox.h"
+#include "record/task.h"
+#include "record/verdict.h"
+
+struct judge_options {
+    enum sandbox_level isolation; /* the least that is accepted */
+    int threads;                  /* given to the kernel; 0: 1 */
+    uint64_t seed;                /* 0: from the system, as it should be */
+    double seconds;               /* for one call before it counts as hung; 0: 10 */
+    int only_case;                /* -1: all */
+    int only_draw;                /* -1: all; with seed: replays a failure */
+    const char *keep;             /* folder for the arrays of a failing draw, or NULL */
+};
+
+/* Judges a C kernel against all cases of a task. False when the judge itself could not work. */
+bool judge_kernel(struct arena *arena, const struct task *task, const struct source *source,
+                  const struct judge_options *options, struct verdict *verdict,
+                  struct error *error);
+
+/* The flags every kernel is compiled with, ends with NULL. */
+const char *const *judge_compiler_flags(void);
+
+#endif
