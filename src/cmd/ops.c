@@ -10,6 +10,7 @@
 
 static const struct option options[] = {
     {.name = "names", .help = "print only the names, one per line"},
+    {.name = "markdown", .help = "print a table per file, as in docs/ops.md"},
     OPTION_JSON,
     {0},
 };
@@ -97,6 +98,7 @@ static void json_types(struct json *json, struct arena *arena, const struct ast_
     for (size_t i = 0; i < types.count; i++) {
         json_object(json, NULL);
         json_string(json, "name", types.at[i].name);
+        json_string(json, "class", types.at[i].class);
         json_array(json, "dtypes");
         for (int d = 0; d < DTYPE_COUNT; d++)
             if (types.at[i].admits[d])
@@ -121,6 +123,72 @@ static void json_declarations(struct json *json, const char *key,
             json_end(json);
         }
     json_end(json);
+}
+
+/* ---- docs/ops.md ---- */
+
+static const char page_head[] =
+    "# Operators\n\n"
+    "<!-- Made by `smelt ops --markdown`; a test compares. Do not edit. -->\n\n"
+    "The library has %zu operators. How a signature reads is in [language.md](language.md); which "
+    "of\n"
+    "PyTorch's operators each stands for is in [aten.md](aten.md).\n\n"
+    "Types: **float** is f64 f32 f16 bf16 f8e4 f8e5, **int** is i64 i32 u32 i16 i8 u8, **number** "
+    "is both,\n"
+    "**any** also bool. The last column tells what rounds when the values are floats; an operator "
+    "that is\n"
+    "*exact* moves, compares, chooses, or counts, and every right implementation gives the same "
+    "bits.\n";
+
+/* The whole description on one line, safe inside a table. */
+static void print_cell(struct text *out, const char *text)
+{
+    for (const char *c = text ? text : ""; *c; c++) {
+        if (*c == '|')
+            text_char(out, '\\');
+        text_char(out, *c == '\n' ? ' ' : *c);
+    }
+}
+
+static bool print_markdown_row(struct text *out, struct lang *lang, const struct ast_op *op,
+                               struct errors *errors)
+{
+    const struct ir_program *program = lang_default_program(lang, NULL, op, errors);
+    struct lang_types types = lang_types(out->arena, op);
+    struct text inexact = text_new(out->arena);
+    if (!program)
+        return false;
+    ir_print_inexact(&inexact, program);
+    text_add(out, "| `");
+    print_cell(out, signature_of(out->arena, op));
+    text_add(out, "` | ");
+    print_cell(out, op->description);
+    text_add(out, " | ");
+    for (size_t i = 0; i < types.count; i++)
+        text_printf(out, "%s%s: %s", i ? ", " : "", types.at[i].name, types.at[i].class);
+    text_printf(out, "%s | %s |\n", types.count ? "" : "as written",
+                inexact.length ? inexact.at : "*exact*");
+    return true;
+}
+
+static enum exit_code answer_markdown(struct invocation *invocation, struct lang *lang,
+                                      const struct found *found)
+{
+    struct text text = text_new(invocation->arena);
+    const char *file = "";
+    text_printf(&text, page_head, found->count);
+    for (size_t i = 0; i < found->count; i++) {
+        if (strcmp(file, file_of(found->at[i])) != 0) {
+            file = file_of(found->at[i]);
+            text_printf(&text, "\n## lib/%s\n\n| operator | what it does | types | rounds in |\n",
+                        file);
+            text_add(&text, "|---|---|---|---|\n");
+        }
+        if (!print_markdown_row(&text, lang, found->at[i], &invocation->errors))
+            return EXIT_NO;
+    }
+    output_text(&text);
+    return EXIT_YES;
 }
 
 static enum exit_code answer_json(struct invocation *invocation, const struct found *found)
@@ -182,6 +250,8 @@ static enum exit_code run(struct invocation *invocation)
     for (size_t i = 0; i < lang_op_count(library); i++)
         if (matches(pattern, lang_op(library, i)->name.name))
             vector_push(invocation->arena, &found, lang_op(library, i));
+    if (option_given(invocation, "markdown") && found.count)
+        return answer_markdown(invocation, lang, &found);
     if (found.count)
         qsort(found.at, found.count, sizeof *found.at, compare_ops);
     enum exit_code code = EXIT_YES;

@@ -125,6 +125,10 @@ static bool position_stripe(struct prover *prover, struct digit *digits, int cou
     *stripe = (struct stripe){offset, one, one};
     *tight = true;
     const struct poly *reach = NULL; /* the least factor that does not collide */
+    int64_t times;
+    for (int i = count - 1; i >= 0; i--) /* what has one value moves nothing, whatever its factor */
+        if (digits[i].count && poly_is_constant(digits[i].count, &times) && times == 1)
+            digits[i] = digits[--count];
     while (count > 0) {
         int chosen = -1;
         for (int i = 0; i < count && chosen < 0; i++) {

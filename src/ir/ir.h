@@ -346,4 +346,9 @@ struct ir_instances VECTOR(struct ir_instance);
 void ir_list_instances(struct arena *arena, const struct ir_program *program,
                        struct ir_instances *out);
 
+/* ---- exactness (exact.c) ---- */
+
+/* The float operations that round, in order of appearance: "sum, exp, div"; nothing: all is exact. */
+void ir_print_inexact(struct text *out, const struct ir_program *program);
+
 #endif

@@ -289,6 +289,15 @@ static const char *describe_indices(struct definition *definition, int from, str
                         names.at, count == 1 ? "stands" : "stand");
 }
 
+/* *b of a scalar: a sum over no dimensions is a sum of one element. */
+static bool has_empty_group(const struct stage_builder *stage)
+{
+    for (size_t i = 0; i < stage->groups.count; i++)
+        if (stage->groups.at[i].count == 0)
+            return true;
+    return false;
+}
+
 /* Whether what is left to reduce fits the kind of statement. */
 static bool check_reduced(struct definition *definition)
 {
@@ -312,7 +321,8 @@ static bool check_reduced(struct definition *definition)
         error_hint(error, "reduce in a statement of its own, then scan");
         return false;
     }
-    if (statement->reducer && !statement->is_scan && all == left) {
+    if (statement->reducer && !statement->is_scan && all == left &&
+        !has_empty_group(&definition->stage)) {
         error = builder_error(builder, ERROR_NOTHING_REDUCED, statement->operator_place,
                               "every index stands on the left: there is nothing to reduce");
         error_hint(error, "write =, or say over what: ... over k < K");

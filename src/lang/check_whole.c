@@ -15,10 +15,20 @@ static bool in_library(struct lang *lang, const struct ast_op *op)
     return false;
 }
 
+/* sum(B) of sizes is a size, whatever the library calls sum. */
+static bool is_of_sizes(struct builder *builder, const struct ast_expression *call)
+{
+    struct entity *entity = call->list.count >= 1 && call->list.at[0]->kind == AST_NAME
+                                ? builder_find(builder, call->list.at[0]->name)
+                                : NULL;
+    return entity && (entity->kind == ENTITY_RANK || entity->kind == ENTITY_EACH);
+}
+
 static bool is_op_call(struct builder *builder, const struct ast_expression *expression)
 {
     enum dtype dtype;
-    if (expression->kind != AST_CALL || dtype_parse(expression->name, &dtype))
+    if (expression->kind != AST_CALL || dtype_parse(expression->name, &dtype) ||
+        is_of_sizes(builder, expression))
         return false;
     struct lang_file *file = builder->file;
     const struct ast_op *op = lang_find_op(builder->lang, file, expression->name);
@@ -74,6 +84,25 @@ static int first_tensor(struct stage_builder *stage, const struct ast_expression
     return found < 0 ? first_tensor(stage, expression->c) : found;
 }
 
+/* The first name that nothing defines, or NULL. */
+static const struct ast_expression *unknown_name(struct builder *builder,
+                                                 const struct ast_expression *expression)
+{
+    if (!expression)
+        return NULL;
+    if (expression->kind == AST_NAME && !builder_find(builder, expression->name) &&
+        !check_is_constant(expression->name))
+        return expression;
+    const struct ast_expression *found = NULL;
+    for (size_t i = 0; !found && i < expression->list.count && expression->kind != AST_READ; i++)
+        found = unknown_name(builder, expression->list.at[i]);
+    if (!found)
+        found = unknown_name(builder, expression->a);
+    if (!found)
+        found = unknown_name(builder, expression->b);
+    return found ? found : unknown_name(builder, expression->c);
+}
+
 /* One index per dimension, all of them on the left. */
 static void open_domain(struct stage_builder *stage, const struct ir_tensor *shape,
                         struct ir_stage *result)
@@ -112,6 +141,11 @@ static int whole_map(struct builder *builder, const struct ast_expression *expre
     if (!hoist_calls(&stage, expression))
         return -1;
     int shape = first_tensor(&stage, expression);
+    const struct ast_expression *unknown = shape < 0 ? unknown_name(builder, expression) : NULL;
+    if (unknown) {
+        check_tensor(builder, unknown->name, unknown->place, NULL);
+        return -1;
+    }
     if (shape < 0 && to < 0) {
         struct error *error = builder_error(builder, ERROR_SHAPE_UNKNOWN, expression->place,
                                             "no tensor here says which shape this has");
@@ -234,8 +268,11 @@ void check_whole(struct builder *builder, const struct ast_statement *statement)
     bool fresh[CHECK_MAX_WIDTH];
     size_t count = statement->targets.count;
     if (count > CHECK_MAX_WIDTH || statement->over.count || statement->condition) {
-        builder_error(builder, count > CHECK_MAX_WIDTH ? ERROR_TOO_MANY : ERROR_BAD_RANGE,
-                      statement->place, "a statement on whole tensors has no 'over' and no 'if'");
+        struct error *error = builder_error(
+            builder, count > CHECK_MAX_WIDTH ? ERROR_TOO_MANY : ERROR_BAD_RANGE, statement->place,
+            count > CHECK_MAX_WIDTH ? "more than 8 tensors on the left"
+                                    : "a statement on whole tensors has no 'over' and no 'if'");
+        error_hint(error, "write the indices: %s[...] = ...", statement->targets.at[0].name);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -508,6 +508,7 @@ struct lang_types lang_types(struct arena *arena, const struct ast_op *op)
     for (size_t i = 0; i < key.types.count; i++) {
         struct lang_type *type = vector_add(arena, &types);
         type->name = key.types.at[i].name;
+        type->class = type_class(op, type->name);
         for (int d = 0; d < DTYPE_COUNT; d++)
             type->admits[d] = type_class_admits(op, type->name, (enum dtype)d);
     }

@@ -69,7 +69,7 @@ const struct ir_program *lang_default_program(struct lang *lang, struct lang_fil
 
 /* The type variables of an op, in order, and what each may stand for. */
 struct lang_type {
-    const char *name;
+    const char *name, *class; /* "T", "float" */
     bool admits[DTYPE_COUNT];
 };
 struct lang_types VECTOR(struct lang_type);

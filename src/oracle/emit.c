@@ -96,10 +96,19 @@ static void name_symbols(struct emitter *emitter)
         arena_array(emitter->arena, (size_t)part->scalar_count + 1, sizeof *emitter->scalars);
     emitter->indices =
         arena_array(emitter->arena, (size_t)part->index_count + 1, sizeof *emitter->indices);
-    for (int i = 0; i < part->symbol_count; i++)
+    emitter->variables = (struct variables){0};
+    emitter->variable_numbers = map_new(emitter->arena);
+    for (int i = 0; i < part->symbol_count; i++) {
         emitter->symbols[i] = emit_name(&emitter->names, part->symbols[i].name);
-    for (int i = 0; i < part->scalar_count; i++)
+        emit_variable(emitter, emitter->symbols[i], "int64_t", IR_NONE, false);
+    }
+    for (int i = 0; i < part->scalar_count; i++) {
         emitter->scalars[i] = emit_name(&emitter->names, part->scalars[i].name);
+        emit_variable(emitter, emitter->scalars[i], emit_type(part->scalars[i].dtype), IR_NONE,
+                      false);
+    }
+    if (emitter->root)
+        emit_variable(emitter, "exact", "int", IR_NONE, false);
 }
 
 static void name_tensors(struct emitter *emitter)
@@ -118,32 +127,41 @@ static void name_tensors(struct emitter *emitter)
             plan->reader =
                 emit_name(&emitter->names, arena_printf(emitter->arena, "%s_rounded", plan->name));
         plan->dims = arena_array(emitter->arena, (size_t)tensor->rank + 1, sizeof *plan->dims);
+        bool aliased = plan->reader != plan->name;
+        emit_variable(emitter, plan->name, emit_type(tensor->dtype), i, aliased);
+        if (aliased)
+            emit_variable(emitter, plan->reader, emit_type(tensor->dtype), i, aliased);
     }
 }
 
-static const char *part_signature(struct emitter *emitter)
+static void emit_signature(struct emitter *emitter, const char *name)
 {
     const struct ir_part *part = emitter->part;
-    struct text text = text_new(emitter->arena);
+    size_t most = (size_t)part->symbol_count + (size_t)part->scalar_count +
+                  (size_t)part->input_count + (size_t)part->output_count;
+    const char **items = arena_array(emitter->arena, most + 2, sizeof *items);
+    int count = 0;
     for (int i = 0; i < part->symbol_count; i++) {
         if (part->symbols[i].kind != IR_SYMBOL_LET)
-            text_printf(&text, "int64_t %s, ", emitter->symbols[i]);
+            items[count++] = arena_printf(emitter->arena, "int64_t %s", emitter->symbols[i]);
     }
     for (int i = 0; i < part->scalar_count; i++)
-        text_printf(&text, "%s %s, ", emit_type(part->scalars[i].dtype), emitter->scalars[i]);
+        items[count++] = arena_printf(emitter->arena, "%s %s", emit_type(part->scalars[i].dtype),
+                                      emitter->scalars[i]);
     for (int i = 0; i < part->input_count; i++)
-        text_printf(&text, "const %s *restrict %s, ",
-                    emit_type(part->tensors[part->inputs[i]].dtype),
-                    emitter->tensors[part->inputs[i]].name);
+        items[count++] = arena_printf(emitter->arena, "const %s *%s",
+                                      emit_type(part->tensors[part->inputs[i]].dtype),
+                                      emitter->tensors[part->inputs[i]].name);
     for (int i = 0; i < part->output_count; i++)
-        text_printf(&text, "%s *restrict %s, ", emit_type(part->tensors[part->outputs[i]].dtype),
-                    emitter->tensors[part->outputs[i]].name);
+        items[count++] =
+            arena_printf(emitter->arena, "%s *%s", emit_type(part->tensors[part->outputs[i]].dtype),
+                         emitter->tensors[part->outputs[i]].name);
     if (emitter->root)
-        text_add(&text, "int exact, ");
-    if (!text.length)
-        return "void";
-    text_truncate(&text, text.length - 2);
-    return text.at;
+        items[count++] = "int exact";
+    if (count == 0)
+        items[count++] = "void";
+    emit_list(emitter, arena_printf(emitter->arena, "PART int %s", name), items, count, "");
+    emit_block(emitter);
 }
 
 /* Every dimension becomes one word: a symbol, a literal, or a name for the expression. */
@@ -168,6 +186,7 @@ static void emit_dimensions(struct emitter *emitter)
             plan->dims[d] = emit_name(&emitter->names,
                                       arena_printf(emitter->arena, "%s_size_%d", plan->name, d));
             map_set(&known, text, (void *)plan->dims[d]);
+            emit_variable(emitter, plan->dims[d], "int64_t", IR_NONE, false);
             emit_line(emitter, "const int64_t %s = %s;", plan->dims[d], text);
         }
     }
@@ -183,7 +202,7 @@ static void emit_allocations(struct emitter *emitter)
         const char *type = emit_type(part->tensors[i].dtype);
         any |= is_local(&part->tensors[i]) || plan->reader != plan->name;
         if (is_local(&part->tensors[i]))
-            emit_line(emitter, "%s *restrict %s = tensor_alloc(%s, &status);", type, plan->name,
+            emit_line(emitter, "%s *%s = tensor_alloc(%s, &status);", type, plan->name,
                       emit_count(emitter, i));
         else if (plan->reader != plan->name)
             emit_line(emitter, "%s *%s = exact ? tensor_alloc(%s, &status) : %s;", type,
@@ -216,16 +235,24 @@ static void emit_part(struct emitter *emitter, const struct ir_part *part, const
     emitter->root = part == ir_root(emitter->program);
     name_symbols(emitter);
     name_tensors(emitter);
+    struct text body = text_new(emitter->arena);
+    struct text *file = emitter->out;
+    emitter->functions = text_new(emitter->arena);
+    emitter->out = &body;
     emit_blank(emitter);
-    emit_open(emitter, "static int %s(%s)", name, part_signature(emitter));
+    emit_signature(emitter, name);
     emit_dimensions(emitter);
     emit_allocations(emitter);
+    emit_blank(emitter);
     emit_stages(emitter, part->stages, part->stage_count);
     emit_blank(emitter);
     text_add(emitter->out, "finish:\n");
     emit_frees(emitter);
     emit_line(emitter, "return status;");
     emit_close(emitter);
+    emitter->out = file;
+    text_add_bytes(file, emitter->functions.at, emitter->functions.length);
+    text_add_bytes(file, body.at, body.length);
     emit_names_free(&emitter->names, mark);
 }
 
@@ -233,23 +260,31 @@ static void emit_part(struct emitter *emitter, const struct ir_part *part, const
  */
 static void emit_entry(struct emitter *emitter, const struct ir_part *root, const char *name)
 {
-    struct text list = text_new(emitter->arena);
+    static const char *const PARAMETERS[] = {"const int64_t *sizes", "const double *scalars",
+                                             "const void *const *inputs", "void *const *outputs",
+                                             "int exact"};
+    struct arena *arena = emitter->arena;
+    size_t most = (size_t)root->symbol_count + (size_t)root->scalar_count +
+                  (size_t)root->input_count + (size_t)root->output_count;
+    const char **items = arena_array(arena, most + 1, sizeof *items);
+    int count = 0;
     for (int i = 0; i < root->symbol_count; i++) {
         if (root->symbols[i].kind != IR_SYMBOL_LET)
-            text_printf(&list, "sizes[%d], ", i);
+            items[count++] = arena_printf(arena, "sizes[%d]", i);
     }
     for (int i = 0; i < root->scalar_count; i++)
-        text_printf(&list, "scalars[%d]%s, ", i,
-                    dtype_is_float(root->scalars[i].dtype) ? "" : " != 0.0");
+        items[count++] = arena_printf(arena, "scalars[%d]%s", i,
+                                      dtype_is_float(root->scalars[i].dtype) ? "" : " != 0.0");
     for (int i = 0; i < root->input_count; i++)
-        text_printf(&list, "inputs[%d], ", i);
+        items[count++] = arena_printf(arena, "inputs[%d]", i);
     for (int i = 0; i < root->output_count; i++)
-        text_printf(&list, "outputs[%d], ", i);
+        items[count++] = arena_printf(arena, "outputs[%d]", i);
+    items[count++] = "exact";
     emit_blank(emitter);
-    emit_open(emitter, "int smelt_oracle(const int64_t *sizes, const double *scalars, "
-                       "const void *const *inputs, void *const *outputs, int exact)");
+    emit_list(emitter, "int smelt_oracle", PARAMETERS, 5, "");
+    emit_block(emitter);
     emit_line(emitter, "(void)sizes, (void)scalars, (void)inputs, (void)outputs;");
-    emit_line(emitter, "return %s(%sexact);", name, list.at);
+    emit_list(emitter, arena_printf(arena, "return %s", name), items, count, ";");
     emit_close(emitter);
 }
 

@@ -23,6 +23,8 @@ struct names {
 struct names emit_names_new(struct arena *arena);
 /* An identifier like `wanted` that means nothing else here. Lives in the arena. */
 const char *emit_name(struct names *names, const char *wanted);
+/* The same, for the rest of the file. */
+const char *emit_name_forever(struct names *names, const char *wanted);
 /* What was taken after `mark` (an earlier names->stack.count) is free again. */
 void emit_names_free(struct names *names, size_t mark);
 
@@ -69,10 +71,18 @@ struct tensor_plan {
     const char **dims;  /* as C: a name or a literal */
 };
 
+struct variable { /* of a part: what a stage's function may ask for as a parameter */
+    const char *name, *type;
+    int tensor;    /* or IR_NONE: a number */
+    bool aliased;  /* another pointer may point to the same elements */
+    int wanted_by; /* the last stage that mentions it */
+};
+
 struct emitter {
     struct arena *arena;
     struct text *out;
     int indent;
+    struct text functions; /* of the stages of the part being written: they come before it */
     struct names names;
     const struct ir_program *program;
     struct map monoids; /* address of a user monoid -> its C name */
@@ -83,7 +93,12 @@ struct emitter {
     const char **symbols, **scalars; /* C names */
     const char **indices;            /* C names, each while its loop is open */
     struct tensor_plan *tensors;
+    struct variables VECTOR(struct variable) variables; /* in order of declaration */
+    struct map variable_numbers;                        /* name -> number + 1, as a pointer */
+    int stage_count;
     /* the stage being written */
+    const char *comment; /* what it does, in the notation of the language */
+    bool fails;          /* its function returns a status */
     const struct ir_nodes *nodes;
     struct node_plan *plans;
     struct loop_plan *loops;
@@ -167,6 +182,20 @@ void emit_monoid_combine(struct emitter *emitter, const struct ir_monoid *monoid
 /* How often the combination mentions its right side. */
 int emit_monoid_mentions(const struct ir_monoid *monoid);
 
+/* ---- functions (emit_function.c) ---- */
+
+/* A variable of the part that stages may use. */
+void emit_variable(struct emitter *emitter, const char *name, const char *type, int tensor,
+                   bool aliased);
+/* Its scope is over: the name may mean something else now. */
+void emit_variable_end(struct emitter *emitter, const char *name);
+/* Lets `write` write the stage as a function of its own, and calls that function here. */
+void emit_function(struct emitter *emitter, const struct ir_stage *stage,
+                   void (*write)(struct emitter *emitter, const struct ir_stage *stage));
+/* prefix(item, item, ...)suffix, in lines of readable length. */
+void emit_list(struct emitter *emitter, const char *prefix, const char *const *items, int count,
+               const char *suffix);
+
 /* ---- stages (emit_stage.c, emit_reduce.c) ---- */
 
 void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int count);
@@ -175,12 +204,8 @@ void emit_scan(struct emitter *emitter, const struct ir_stage *stage);
 
 /* Starts on a stage: all plans empty. What it returns goes to emit_stage_end. */
 size_t emit_stage_start(struct emitter *emitter, const struct ir_stage *stage);
-/*
- * The comment and the nodes before all loops. `declares`: the stage itself declares something
- * outside its loops. Whether braces were opened.
- */
-bool emit_stage_open(struct emitter *emitter, const struct ir_stage *stage, bool declares);
-void emit_stage_close(struct emitter *emitter, bool braces);
+/* Once everything is placed: the comment, and the nodes before all loops. */
+void emit_stage_open(struct emitter *emitter, const struct ir_stage *stage);
 void emit_stage_end(struct emitter *emitter, size_t mark);
 /* Opens loops number `from` up to `to`, writing the nodes of each depth. */
 void emit_nest_open(struct emitter *emitter, int from, int to);

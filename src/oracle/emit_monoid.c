@@ -87,8 +87,8 @@ static void emit_components(struct emitter *emitter, const struct ir_monoid *mon
     emit_close(emitter);
 }
 
-static void emit_function(struct emitter *emitter, const struct ir_monoid *monoid, const char *name,
-                          const int *nodes)
+static void emit_monoid_function(struct emitter *emitter, const struct ir_monoid *monoid,
+                                 const char *name, const int *nodes)
 {
     emit_place_start(emitter, &monoid->nodes, 0);
     for (int i = 0; i < monoid->width; i++)
@@ -121,10 +121,10 @@ static void emit_monoid(struct emitter *emitter, const struct ir_monoid *monoid)
     emit_line(emitter, "};");
     emitter->params = params;
     emit_open(emitter, "static inline struct %s %s_unit(void)", name, name);
-    emit_function(emitter, monoid, name, monoid->units);
+    emit_monoid_function(emitter, monoid, name, monoid->units);
     emit_open(emitter, "static inline struct %s %s_combine(struct %s left, struct %s right)", name,
               name, name, name);
-    emit_function(emitter, monoid, name, monoid->results);
+    emit_monoid_function(emitter, monoid, name, monoid->results);
     emit_names_free(&emitter->names, mark);
 }
 

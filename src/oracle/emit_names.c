@@ -43,13 +43,19 @@ static char *identifier_of(struct arena *arena, const char *wanted)
     return name;
 }
 
-const char *emit_name(struct names *names, const char *wanted)
+const char *emit_name_forever(struct names *names, const char *wanted)
 {
     const char *base = identifier_of(names->arena, wanted);
     const char *name = base;
     for (int number = 2; map_get(&names->taken, name); number++)
         name = arena_printf(names->arena, "%s_%d", base, number);
     map_set(&names->taken, name, &taken_mark);
+    return name;
+}
+
+const char *emit_name(struct names *names, const char *wanted)
+{
+    const char *name = emit_name_forever(names, wanted);
     vector_push(names->arena, &names->stack, name);
     return name;
 }

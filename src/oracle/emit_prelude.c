@@ -23,6 +23,18 @@ const char emit_prelude_head[] =
     "enum { DONE, NO_MEMORY, OUTSIDE }; /* what a part returns */\n"
     "enum { LANES_NEAR = 64, LANES_FAR = 8 }; /* elements that are summed side by side */\n"
     "\n"
+    "/*\n"
+    " * A part only calls its stages, which do the work. With thousands of them, optimising it "
+    "would take\n"
+    " * compilers minutes for nothing.\n"
+    " */\n"
+    "#ifdef __clang__\n"
+    "#define PART static __attribute__((noinline, optnone))\n"
+    "#else\n"
+    "#define PART static __attribute__((noinline, optimize(\"O0\")))\n"
+    "#endif\n"
+    "#define STAGE static __attribute__((noinline))\n"
+    "\n"
     "__attribute__((malloc)) static void *tensor_alloc(int64_t count, int *status)\n"
     "{\n"
     "    void *memory = NULL;\n"
@@ -315,6 +327,8 @@ const char *const emit_reserved[] = {
     "DONE",
     "NO_MEMORY",
     "OUTSIDE",
+    "STAGE",
+    "PART",
     "LANES_NEAR",
     "LANES_FAR",
     "tensor_alloc",

@@ -169,7 +169,7 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
     int depth = emitter->loop_count;
     use_all(emitter, stage, depth, outer + 1);
     emitter->lanes_from = outer;
-    bool braces = emit_stage_open(emitter, stage, false);
+    emit_stage_open(emitter, stage);
     emit_nest_open(emitter, 0, outer);
 
     struct accumulators all = accumulators_new(emitter, stage);
@@ -204,7 +204,6 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
     emit_close(emitter);
     emit_close(emitter);
     emit_nest_close(emitter, 0, outer);
-    emit_stage_close(emitter, braces);
     emit_stage_end(emitter, mark);
 }
 
@@ -277,14 +276,13 @@ void emit_reduce(struct emitter *emitter, const struct ir_stage *stage)
     for (int i = 0; i < stage->index_count; i++)
         emit_place_loop(emitter, stage->indices[i], false);
     use_all(emitter, stage, stage->left_count, stage->left_count + 1);
-    bool braces = emit_stage_open(emitter, stage, stage->left_count == 0);
+    emit_stage_open(emitter, stage);
     emit_nest_open(emitter, 0, stage->left_count);
     if (is_ranked(stage))
         emit_ranked(emitter, stage);
     else
         emit_each(emitter, stage);
     emit_nest_close(emitter, 0, stage->left_count);
-    emit_stage_close(emitter, braces);
     emit_stage_end(emitter, mark);
 }
 
@@ -298,7 +296,7 @@ void emit_scan(struct emitter *emitter, const struct ir_stage *stage)
     emit_place_loop(emitter, stage->along, stage->reverse);
     int depth = emitter->loop_count;
     use_all(emitter, stage, depth, INT_MAX);
-    bool braces = emit_stage_open(emitter, stage, depth == 1);
+    emit_stage_open(emitter, stage);
     emit_nest_open(emitter, 0, depth - 1);
     struct accumulators all = accumulators_new(emitter, stage);
     accumulators_start(emitter, stage, &all);
@@ -310,6 +308,5 @@ void emit_scan(struct emitter *emitter, const struct ir_stage *stage)
         accumulators_store(emitter, stage, &all);
     emit_nest_close(emitter, depth - 1, depth);
     emit_nest_close(emitter, 0, depth - 1);
-    emit_stage_close(emitter, braces);
     emit_stage_end(emitter, mark);
 }

@@ -15,21 +15,10 @@ size_t emit_stage_start(struct emitter *emitter, const struct ir_stage *stage)
     return mark;
 }
 
-bool emit_stage_open(struct emitter *emitter, const struct ir_stage *stage, bool declares)
+void emit_stage_open(struct emitter *emitter, const struct ir_stage *stage)
 {
-    emit_blank(emitter);
-    emit_line(emitter, "/* %s */", emit_notation(emitter, stage));
-    bool braces = declares || emitter->loop_count == 0 || emit_place_has(emitter, 0);
-    if (braces)
-        emit_block(emitter);
+    emitter->comment = emit_notation(emitter, stage);
     emit_place_write(emitter, 0);
-    return braces;
-}
-
-void emit_stage_close(struct emitter *emitter, bool braces)
-{
-    if (braces)
-        emit_close(emitter);
 }
 
 void emit_stage_end(struct emitter *emitter, size_t mark)
@@ -141,7 +130,7 @@ static void emit_map(struct emitter *emitter, const struct ir_stage *stage)
             emit_place_use(emitter, write->at[d], emitter->loop_count, 1);
     }
     emit_place_finish(emitter);
-    bool braces = emit_stage_open(emitter, stage, false);
+    emit_stage_open(emitter, stage);
     emit_nest_open(emitter, 0, emitter->loop_count);
     for (int i = 0; i < stage->write_count; i++) {
         const struct ir_write *write = &stage->writes[i];
@@ -151,7 +140,6 @@ static void emit_map(struct emitter *emitter, const struct ir_stage *stage)
                    emit_text(emitter, write->value));
     }
     emit_nest_close(emitter, 0, emitter->loop_count);
-    emit_stage_close(emitter, braces);
     emit_stage_end(emitter, mark);
 }
 
@@ -175,7 +163,7 @@ static void scatter_start(struct emitter *emitter, const struct ir_stage *stage,
     emit_close(emitter);
 }
 
-/* What comes out of a tensor may be no index at all: then the run ends with an answer. */
+/* What comes out of a tensor may be no index at all: then the run ends with that answer. */
 static void scatter_check(struct emitter *emitter, const struct ir_write *write)
 {
     for (int d = 0; d < emitter->part->tensors[write->tensor].rank; d++) {
@@ -184,8 +172,8 @@ static void scatter_check(struct emitter *emitter, const struct ir_write *write)
         emit_open(emitter, "if ((uint64_t)%s >= (uint64_t)%s)",
                   emit_within(emitter, emit_node(emitter, write->at[d]), BINDS_UNARY),
                   emitter->tensors[write->tensor].dims[d]);
-        emit_line(emitter, "status = OUTSIDE;");
-        emit_line(emitter, "goto finish;");
+        emit_line(emitter, "return OUTSIDE;");
+        emitter->fails = true;
         emit_close(emitter);
     }
 }
@@ -228,7 +216,7 @@ static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
     }
     emit_place_use(emitter, stage->predicate, depth, 1);
     emit_place_finish(emitter);
-    bool braces = emit_stage_open(emitter, stage, false);
+    emit_stage_open(emitter, stage);
     for (int i = 0; i < stage->write_count; i++)
         scatter_start(emitter, stage, i);
     emitter->predicate = stage->predicate;
@@ -246,28 +234,32 @@ static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
     emit_nest_close(emitter, 0, depth);
     for (int i = 0; i < stage->write_count; i++)
         emit_store_all(emitter, stage->writes[i].tensor);
-    emit_stage_close(emitter, braces);
     emit_stage_end(emitter, mark);
 }
 
 /* ---- call ---- */
 
-static void call_arguments(struct emitter *emitter, const struct ir_stage *stage,
-                           struct text *arguments)
+static void call_emit(struct emitter *emitter, const struct ir_stage *stage)
 {
     const struct ir_part *callee = stage->callee;
+    size_t most = (size_t)callee->symbol_count + (size_t)callee->scalar_count +
+                  (size_t)callee->input_count + (size_t)callee->output_count;
+    const char **items = arena_array(emitter->arena, most + 1, sizeof *items);
+    int count = 0;
     for (int i = 0; i < callee->symbol_count; i++) {
         if (callee->symbols[i].kind != IR_SYMBOL_LET)
-            text_printf(arguments, "%s, ", emit_size(emitter, stage->sizes[i]).text);
+            items[count++] = emit_size(emitter, stage->sizes[i]).text;
     }
     for (int i = 0; i < callee->scalar_count; i++)
-        text_printf(arguments, "%s, ", emit_text(emitter, stage->scalars[i]));
+        items[count++] = emit_text(emitter, stage->scalars[i]);
     for (int i = 0; i < callee->input_count; i++)
-        text_printf(arguments, "%s, ", emitter->tensors[stage->inputs[i]].reader);
+        items[count++] = emitter->tensors[stage->inputs[i]].reader;
     for (int i = 0; i < callee->output_count; i++)
-        text_printf(arguments, "%s, ", emitter->tensors[stage->outputs[i]].name);
-    if (arguments->length)
-        text_truncate(arguments, arguments->length - 2);
+        items[count++] = emitter->tensors[stage->outputs[i]].name;
+    const char *name = map_get_bytes(&emitter->parts, &callee, sizeof callee);
+    emit_list(emitter, arena_printf(emitter->arena, "status = %s", name), items, count, ";");
+    emit_line(emitter, "if (status != DONE)");
+    emit_line(emitter, "    goto finish;");
 }
 
 /* The callee rounds as its own outputs ask; more is to do only where this part's tensor differs. */
@@ -287,21 +279,15 @@ static void emit_call(struct emitter *emitter, const struct ir_stage *stage)
     for (int i = 0; i < stage->callee->scalar_count; i++)
         emit_place_use(emitter, stage->scalars[i], 0, 1);
     emit_place_finish(emitter);
-    emit_blank(emitter);
     bool braces = emit_place_has(emitter, 0);
     if (braces)
         emit_block(emitter);
     emit_place_write(emitter, 0);
-    struct text arguments = text_new(emitter->arena);
-    call_arguments(emitter, stage, &arguments);
-    const struct ir_part *callee = stage->callee;
-    emit_line(emitter, "status = %s(%s);",
-              (const char *)map_get_bytes(&emitter->parts, &callee, sizeof callee), arguments.at);
-    emit_line(emitter, "if (status != DONE)");
-    emit_line(emitter, "    goto finish;");
-    for (int i = 0; i < callee->output_count; i++)
+    call_emit(emitter, stage);
+    for (int i = 0; i < stage->callee->output_count; i++)
         call_store(emitter, stage, i);
-    emit_stage_close(emitter, braces);
+    if (braces)
+        emit_close(emitter);
     emit_stage_end(emitter, mark);
 }
 
@@ -366,13 +352,14 @@ static void emit_loop(struct emitter *emitter, const struct ir_stage *stage)
     emit_place_start(emitter, &NOTHING, 1);
     emit_place_loop(emitter, stage->loop_index, stage->reverse);
     emit_blank(emitter);
-    emit_line(emitter, "/* loop over %s */", emitter->indices[stage->loop_index]);
+    emit_variable(emitter, emitter->indices[stage->loop_index], "int64_t", IR_NONE, false);
     loop_open(emitter, &emitter->loops[0]);
     emit_stages(emitter, stage->body, stage->body_count);
     if (stage->carry_count > 0)
         emit_blank(emitter);
     emit_carries(emitter, stage);
     emit_close(emitter);
+    emit_variable_end(emitter, emitter->indices[stage->loop_index]);
     emitter->indices[stage->loop_index] = NULL;
     emit_names_free(&emitter->names, mark);
 }
@@ -381,10 +368,10 @@ void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int cou
 {
     for (int i = 0; i < count; i++) {
         switch (stages[i].kind) {
-        case IR_MAP: emit_map(emitter, &stages[i]); break;
-        case IR_REDUCE: emit_reduce(emitter, &stages[i]); break;
-        case IR_SCAN: emit_scan(emitter, &stages[i]); break;
-        case IR_SCATTER: emit_scatter(emitter, &stages[i]); break;
+        case IR_MAP: emit_function(emitter, &stages[i], emit_map); break;
+        case IR_REDUCE: emit_function(emitter, &stages[i], emit_reduce); break;
+        case IR_SCAN: emit_function(emitter, &stages[i], emit_scan); break;
+        case IR_SCATTER: emit_function(emitter, &stages[i], emit_scatter); break;
         case IR_CALL: emit_call(emitter, &stages[i]); break;
         case IR_LOOP: emit_loop(emitter, &stages[i]); break;
         }

@@ -111,7 +111,8 @@ const char *emit_count(struct emitter *emitter, int tensor)
     for (int i = 0; i < rank; i++)
         text_printf(&text, "%s%s", i ? " * " : "", plan->dims[i]);
     /* all dimensions may be literals, of type int */
-    return rank == 1 ? text.at : arena_printf(emitter->arena, "(int64_t)%s", text.at);
+    bool narrow = rank > 1 && plan->dims[0][0] <= '9';
+    return narrow ? arena_printf(emitter->arena, "(int64_t)%s", text.at) : text.at;
 }
 
 /* ---- nodes ---- */

@@ -257,6 +257,19 @@ TEST(compiled_states_that_change_places)
            ROUNDS, LARGEST);
 }
 
+/* What was the index of a loop may be anything afterwards. */
+TEST(compiled_names_end_with_their_loop)
+{
+    differ("ir 1 part scopes { size T size N input a f32[N] output u f32[N] state p f32[N]\n"
+           "temporary q f32[N] signature (a) -> (u)\n"
+           "map over t < N { %0 = index t %1 = read a [%0] p [%0] <- %1 }\n"
+           "loop t < T carry (p <- q) { map over n < N { %0 = index n %1 = read p [%0]\n"
+           "    %2 = index t %3 = to_float f32 %2 %4 = add f32 %1, %3 q [%0] <- %4 } }\n"
+           "map over t < N { %0 = index t %1 = read p [%0] %2 = to_float f32 %0\n"
+           "    %3 = mul f32 %1, %2 u [%0] <- %3 } }",
+           ROUNDS, LARGEST);
+}
+
 /* Slices that together make a tensor; an output that is read again, rounded, though kept exact. */
 TEST(compiled_slices_and_outputs_read_again)
 {

@@ -5,12 +5,7 @@
     tools/vectors/run --check --all  compare with the files that are there, write nothing
 """
 import argparse
-import glob
-import importlib
-import json
-import math
 import os
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -19,101 +14,29 @@ from types import SimpleNamespace
 import torch
 
 import number
+import plan
 import vecfile
 import vectors
+from plan import Fault
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-SMELT = os.environ.get("SMELT", os.path.join(ROOT, os.environ.get("BUILD", "build"), "smelt"))
-FOLDER = os.path.join(ROOT, "tests", "vectors")
+FOLDER = os.path.join(plan.ROOT, "tests", "vectors")
 LARGEST_FILE = 40_000
-DEFAULTS = ("f32", "i32", "bool")  # the type of a variable nobody gives: the first it admits
-
-
-class Fault(Exception):
-    pass
-
-
-def load_tables():
-    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
-        name = os.path.splitext(os.path.basename(path))[0]
-        if name not in ("run", "vectors", "vecfile", "number"):
-            importlib.import_module(name)
-
-
-def smelt(*arguments):
-    environment = dict(os.environ, SMELT_LIB=os.path.join(ROOT, "lib"))
-    process = subprocess.run([SMELT, *arguments], capture_output=True, text=True, env=environment)
-    if process.returncode:
-        raise Fault(process.stderr.strip() or process.stdout.strip() or
-                    f"smelt ended with {process.returncode}")
-    return json.loads(process.stdout)
-
-
-def split(settings):
-    """'B=[2, 3] D=5' as ['B=[2,3]', 'D=5']."""
-    words, depth, word = [], 0, ""
-    for c in settings:
-        depth += (c == "[") - (c == "]")
-        if c.isspace() and depth == 0:
-            words.append(word)
-            word = ""
-        elif not c.isspace():
-            word += c
-    return [word for word in words + [word] if word]
-
-
-def default_type(dtypes):
-    return next(dtype for dtype in DEFAULTS if dtype in dtypes)
-
-
-# ---- which runs ----
-
-def is_empty(case):
-    return "=0" in case or "[0" in case or ",0" in case.replace(" ", "")
-
-
-def plan_runs(entry, known):
-    """(settings, whether special values are put in): every case at the default types, then every
-    further type of every type variable on one of the cases in turn, then the special values."""
-    types = known["types"]
-    fixed = {v["name"]: default_type(v["dtypes"]) for v in types}
-    further = {v["name"]: [d for d in v["dtypes"] if d != fixed[v["name"]]] for v in types}
-
-    def settings(case, chosen):
-        return " ".join(split(case) + [f"{name}={dtype}" for name, dtype in chosen.items()])
-
-    plan = [(settings(case, fixed), False) for case in entry.cases]
-    full = [case for case in entry.cases if not is_empty(case)] or entry.cases
-    for i in range(max((len(list_) for list_ in further.values()), default=0)):
-        chosen = {name: list_[i % len(list_)] if list_ else fixed[name]
-                  for name, list_ in further.items()}
-        plan.append((settings(full[i % len(full)], chosen), False))
-    if entry.special:
-        plan.append((settings(entry.special_case or full[0], fixed), True))
-    return plan
 
 
 # ---- one run ----
 
-def draw(entry, settings, types, seed, folder):
+def draw(entry, known, case, types, seed, folder):
     """Draws inputs; the description smelt gives of the case."""
-    options = ["--seed", str(seed), "--out", folder, "--oracle", "interpreter", "--json"]
-    if not entry.draws:
-        return smelt("ref", entry.name, *split(settings), *options)["cases"][0]
-    chosen = dict(word.split("=", 1) for word in split(settings))
-    sizes = [f"{name}={value}" for name, value in chosen.items() if name not in types]
-    task = [f"task drawn of {entry.name}"]
-    if types:
-        task.append("    dtype " + ", ".join(f"{name}={chosen[name]}" for name in types))
-    for name, how in entry.draws.items():
-        task.append(f"    input {name} {how}" if how.startswith("in ") else
-                    f"    input {name} ~ {how}")
-    task.append("    case " + ", ".join(sizes))
+    for name in entry.draws:
+        if name not in [input["name"] for input in known["inputs"]]:
+            raise Fault(f"draws: there is no input {name}")
     path = os.path.join(folder, "drawn.op")
+    lines = plan.task_lines(entry, known, types) + [plan.case_line(case)]
     with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(task) + "\n")
-    return smelt("ref", path, *options)["cases"][0]
+        file.write(f"task drawn of {entry.name}\n" + "".join(f"    {line}\n" for line in lines))
+    answer = plan.smelt("ref", path, "--seed", str(seed), "--out", folder, "--oracle",
+                        "interpreter", "--json")
+    return answer["cases"][0]
 
 
 def put_special(values, tensor, special):
@@ -141,12 +64,11 @@ def load_inputs(case, folder, special):
     return inputs
 
 
-def arguments_of(case, inputs, types, settings):
+def arguments_of(case, inputs, types):
     sizes = {name: float(value) if value in ("inf", "-inf", "nan") else value
              for name, value in case["sizes"].items()}
     t = SimpleNamespace(**sizes)
-    t.types = {name: value for name, value in (w.split("=", 1) for w in split(settings))
-               if name in types}
+    t.types = types
     for tensor, values in inputs:
         name, dot, _ = tensor["name"].partition(".")
         if dot:
@@ -196,17 +118,15 @@ def tolerance(entry, case):
     return 1e-12 if entry.rtol is None else entry.rtol, 0.0
 
 
-def make_run(entry, known, settings, special, seed):
-    types = [variable["name"] for variable in known["types"]]
+def make_run(entry, known, case, types, special, seed):
     with tempfile.TemporaryDirectory() as folder:
-        case = draw(entry, settings, types, seed, folder)
-        inputs = load_inputs(case, folder, entry.special if special else {})
-    t = arguments_of(case, inputs, types, settings)
-    run = vecfile.Run(settings, *tolerance(entry, case))
+        drawn = draw(entry, known, case, types, seed, folder)
+        inputs = load_inputs(drawn, folder, entry.special if special else {})
+    run = vecfile.Run(plan.settings(case, types), *tolerance(entry, drawn))
     for tensor, values in inputs:
         run.inputs.append(vecfile.Array(tensor["name"], tensor["type"], tensor["shape"],
                                         values.reshape(-1).tolist()))
-    run.outputs = collect_outputs(case, entry.function(t))
+    run.outputs = collect_outputs(drawn, entry.function(arguments_of(drawn, inputs, types)))
     return run
 
 
@@ -214,14 +134,14 @@ def make_run(entry, known, settings, special, seed):
 
 def make_runs(entry, known):
     runs = []
-    for number_, (settings, special) in enumerate(plan_runs(entry, known)):
-        seed = zlib.crc32(f"{entry.name} {number_}".encode())
+    for i, (case, types, special) in enumerate(plan.plan_runs(entry, known)):
+        seed = zlib.crc32(f"{entry.name} {i}".encode())
         try:
-            runs.append(make_run(entry, known, settings, special, seed))
+            runs.append(make_run(entry, known, case, types, special, seed))
         except Exception as error:
-            where = f"run {settings}" + (" with special values" if special else "")
-            raise Fault(f"{where}: {type(error).__name__ if not isinstance(error, Fault) else ''}"
-                        f" {error}".replace(":  ", ": ")) from error
+            where = f"run {plan.settings(case, types)}" + (" with special values" * special)
+            kind = "" if isinstance(error, Fault) else f"{type(error).__name__}: "
+            raise Fault(f"{where}: {kind}{error}") from error
     return runs
 
 
@@ -241,6 +161,9 @@ def do_op(name, known, check):
         raise Fault("it is in no table")
     if name not in known:
         raise Fault("lib/ has no such op")
+    unknown = set(vectors.OPS[name].special) - {input["name"] for input in known[name]["inputs"]}
+    if unknown:
+        raise Fault(f"special: there is no input {', '.join(unknown)}")
     runs = make_runs(vectors.OPS[name], known[name])
     if not check:
         write_runs(vectors.OPS[name], runs, path)
@@ -260,8 +183,8 @@ def main():
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    load_tables()
-    known = {op["name"]: op for op in smelt("ops", "--json")["ops"]}
+    plan.load_tables()
+    known = plan.library()
     names = sorted(vectors.OPS) if options.all else []
     for name in options.names:
         table = [op for op in vectors.OPS if vectors.OPS[op].table == name]
