@@ -20,10 +20,19 @@ static void print_sizes(struct text *out, const struct ir_binding *binding)
     const struct ir_part *part = binding->part;
     bool first = true;
     for (int i = 0; i < part->symbol_count; i++) {
-        if (part->symbols[i].kind == IR_SYMBOL_LET)
+        const struct ir_symbol *symbol = &part->symbols[i];
+        if (symbol->kind == IR_SYMBOL_LET)
             continue;
-        text_printf(out, "%s%s=%lld", first ? "" : ", ", part->symbols[i].name,
-                    (long long)binding->sizes[i]);
+        if (!symbol->family) {
+            text_printf(out, "%s%s=%lld", first ? "" : ", ", symbol->name,
+                        (long long)binding->sizes[i]);
+        } else { /* B=[4, 8], as it is written in a case */
+            if (symbol->member == 0)
+                text_printf(out, "%s%s=[", first ? "" : ", ", symbol->family);
+            text_printf(out, "%s%lld", symbol->member ? ", " : "", (long long)binding->sizes[i]);
+            bool last = i + 1 == part->symbol_count || part->symbols[i + 1].member == 0;
+            text_add(out, last ? "]" : "");
+        }
         first = false;
     }
 }
@@ -33,7 +42,10 @@ static bool explain(struct binder *binder, const struct ir_binding *binding)
 {
     struct text sizes = text_new(binder->arena);
     print_sizes(&sizes, binding);
-    error_detail(binder->error, "in '%s' with %s", binding->part->name, sizes.at);
+    if (sizes.length)
+        error_detail(binder->error, "in '%s' with %s", binding->part->name, sizes.at);
+    else
+        error_detail(binder->error, "in '%s'", binding->part->name);
     return false;
 }
 
@@ -50,7 +62,7 @@ static bool bind_lets(struct binder *binder, struct ir_binding *binding, int64_t
         }
         if (symbol->kind == IR_SYMBOL_LET && !ir_size_eval(symbol->definition, sizes, &sizes[i])) {
             error_at(binder->error, ERROR_SIZE_OVERFLOW, part->place,
-                     "%s cannot be computed: it overflows 64 bits or divides by zero",
+                     "'%s' cannot be computed: it overflows 64 bits or divides by zero",
                      symbol->name);
             return explain(binder, binding);
         }
@@ -84,6 +96,7 @@ static bool bind_facts(struct binder *binder, const struct ir_binding *binding)
         ir_size_print(&right, fact->b, part);
         error_at(binder->error, ERROR_FACT_FAILS, fact->place, "%s %s %s does not hold", left.at,
                  signs[fact->relation], right.at);
+        error_hint(binder->error, "choose sizes for which it holds");
         return explain(binder, binding);
     }
     return true;
@@ -158,9 +171,16 @@ static bool bind_reads(struct binder *binder, const struct ir_binding *binding,
         for (int d = 0; d < tensor->rank; d++) {
             if (prover_shows_read(prover, part, &stage->nodes, n, d))
                 continue;
-            error_at(binder->error, ERROR_READ_OUT_OF_BOUNDS, node->place,
-                     "index %d of '%s' may be out of bounds", d + 1, tensor->name);
-            error_hint(binder->error, "say what is read there: %s[... else 0]", tensor->name);
+            int64_t dim = 0;
+            ir_size_eval(tensor->dims[d], binding->sizes, &dim);
+            if (dim == 0)
+                error_at(binder->error, ERROR_READ_OUT_OF_BOUNDS, node->place,
+                         "'%s' is read, but dimension %d of it is empty", tensor->name, d + 1);
+            else
+                error_at(binder->error, ERROR_READ_OUT_OF_BOUNDS, node->place,
+                         "'%s' may be read out of bounds: index %d is not shown to be in 0 .. %lld",
+                         tensor->name, d + 1, (long long)dim - 1);
+            error_hint(binder->error, "say what is read outside: %s[... else 0]", tensor->name);
             return explain(binder, binding);
         }
     }
@@ -198,6 +218,20 @@ static bool bind_stages(struct binder *binder, const struct ir_binding *binding,
     return true;
 }
 
+/* The last statement that writes a tensor, or NULL. */
+static const struct ir_stage *last_writer(const struct ir_stage *stages, int count, int tensor)
+{
+    const struct ir_stage *found = NULL;
+    for (int i = count - 1; i >= 0 && !found; i--) {
+        for (int w = 0; w < stages[i].write_count && !found; w++)
+            if (stages[i].writes[w].tensor == tensor)
+                found = &stages[i];
+        if (!found && stages[i].kind == IR_LOOP)
+            found = last_writer(stages[i].body, stages[i].body_count, tensor);
+    }
+    return found;
+}
+
 static bool bind_covers(struct binder *binder, const struct ir_binding *binding,
                         struct prover *prover)
 {
@@ -206,7 +240,10 @@ static bool bind_covers(struct binder *binder, const struct ir_binding *binding,
         struct text why = text_new(binder->arena);
         if (ir_cover(prover, definitions, i, &why) == COVER_YES)
             continue;
-        error_at(binder->error, ERROR_SLICES, binding->part->tensors[i].place, "%s", why.at);
+        const struct ir_part *part = binding->part;
+        const struct ir_stage *stage = last_writer(part->stages, part->stage_count, i);
+        error_at(binder->error, ERROR_SLICES, stage ? stage->place : part->tensors[i].place, "%s",
+                 why.at);
         return explain(binder, binding);
     }
     return true;

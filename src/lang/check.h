@@ -201,6 +201,8 @@ int builder_temporary(struct builder *builder, const char *name, enum dtype dtyp
                       int rank, const struct ir_size *const *dims, struct place place);
 const struct poly *builder_poly(struct builder *builder, const struct ir_size *size);
 bool builder_same_size(struct builder *builder, const struct ir_size *a, const struct ir_size *b);
+/* The last index of a dimension: one less than its size. */
+void builder_print_last(struct builder *builder, struct text *out, const struct ir_size *size);
 /* 'x', 'xs[0]', the next 'h', or "the result" of a call inside an expression. */
 const char *builder_tensor_name(struct builder *builder, int tensor);
 void builder_print_shape(struct builder *builder, struct text *out, int tensor);
@@ -297,6 +299,7 @@ int check_condition(struct stage_builder *stage, const struct ast_expression *ex
 int check_index_value(struct stage_builder *stage, const struct ast_expression *expression);
 int check_read(struct stage_builder *stage, const struct ast_expression *expression);
 bool check_is_builtin(const char *name);
+bool check_is_constant(const char *name); /* inf, nan, pi */
 
 /* The tensor a read or target names; -1 with an error reported. */
 int check_tensor(struct builder *builder, const char *name, struct place place,

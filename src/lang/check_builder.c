@@ -155,6 +155,16 @@ void builder_print_size(struct builder *builder, struct text *out, const struct 
     print_written(out, plain.at);
 }
 
+void builder_print_last(struct builder *builder, struct text *out, const struct ir_size *size)
+{
+    const struct poly *one = poly_constant(builder->prover, 1);
+    const struct ir_size *last = poly_to_size(
+        builder->prover, poly_subtract(builder->prover, builder_poly(builder, size), one));
+    builder_print_size(builder, out, last ? last : size);
+    if (!last)
+        text_add(out, " - 1");
+}
+
 /* The family whose members fill these dimensions from `first` on, or NULL. */
 static const struct ir_family *whole_family(struct builder *builder, const struct ir_tensor *tensor,
                                             int first)

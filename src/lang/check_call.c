@@ -5,15 +5,16 @@
 
 #include "lang/check.h"
 
-enum { CALL_MAX_ARGUMENTS = 4096, UNKNOWN_ATOMS = 1 << 24 };
+/* CALL_MAX_TERMS: of one size in the caller's terms, all lets of the callee written out. */
+enum { CALL_MAX_ARGUMENTS = 4096, CALL_MAX_TERMS = 1000, UNKNOWN_ATOMS = 1 << 24 };
 
 /* One input of the callee and what is passed for it. */
 struct argument {
     const struct ast_declaration *declaration;
     const char *name;
     int *tensors;
-    int count; /* more than one only for a list */
-    struct place place;
+    int count;                   /* more than one only for a list */
+    struct place place, *places; /* of the whole, of each member */
 };
 
 struct call {
@@ -27,6 +28,7 @@ struct call {
     const struct ir_size **sizes; /* per symbol of the callee, NULL: not known */
     struct stage_builder stage;   /* scalar arguments */
     int *scalars;
+    int terms; /* left of CALL_MAX_TERMS */
 };
 
 /* ---- arguments ---- */
@@ -56,6 +58,9 @@ static bool take_argument(struct call *call, const struct ast_declaration *decla
     argument.count = is_list ? (int)expression->list.count : 1;
     argument.tensors =
         arena_array(builder->arena, (size_t)argument.count, sizeof *argument.tensors);
+    argument.places = arena_array(builder->arena, (size_t)argument.count, sizeof *argument.places);
+    for (int i = 0; i < argument.count; i++)
+        argument.places[i] = is_list ? expression->list.at[i]->place : expression->place;
     for (int i = 0; i < argument.count; i++) {
         argument.tensors[i] =
             check_tensor_argument(builder, is_list ? expression->list.at[i] : expression);
@@ -99,6 +104,13 @@ static bool take_arguments(struct call *call)
  * A declared tensor says what T is. An undeclared temporary has no type of its own, only what it
  * computes in, so it fits any float type; it decides only where nothing else does.
  */
+static const char *class_words(const char *class)
+{
+    return strcmp(class, "int") == 0      ? "integers"
+           : strcmp(class, "number") == 0 ? "floats or integers"
+                                          : "floats";
+}
+
 static bool bind_type(struct call *call, const struct argument *argument, int number)
 {
     struct builder *builder = call->builder;
@@ -108,9 +120,12 @@ static bool bind_type(struct call *call, const struct argument *argument, int nu
     struct type_binding *binding = instance_type(&call->key, type);
     if (binding && !binding->bound) {
         if (!type_class_admits(call->op, type, dtype)) {
-            builder_error(builder, ERROR_TYPE_CLASS, argument->place,
-                          "'%s' of %s takes %s types, this is %s", argument->name,
-                          call->op->name.name, type_class(call->op, type), dtype_name(dtype));
+            struct error *error = builder_error(
+                builder, ERROR_TYPE_CLASS, argument->place, "'%s' of %s takes %s, this is %s",
+                argument->name, call->op->name.name, class_words(type_class(call->op, type)),
+                dtype_name(dtype));
+            error_hint(error, "the op says what %s may be: where %s: float, int, number or any",
+                       type, type);
             return false;
         }
         binding->bound = true;
@@ -131,49 +146,31 @@ static bool bind_type(struct call *call, const struct argument *argument, int nu
     return false;
 }
 
+/* Of several rank variables that nothing else settles, the first takes all and the others none: an
+ * op over x: T[*B, D, *A] works on the last dimension unless the call says A=1. */
 static bool bind_rank(struct call *call, const struct argument *argument, int rank)
 {
-    int others = 0, open = 0;
-    int *open_rank = NULL;
+    int others = 0;
+    int *first = NULL;
     for (size_t i = 0; i < argument->declaration->dims.count; i++) {
         const struct ast_dim *dim = &argument->declaration->dims.at[i];
-        if (dim->kind != AST_DIM_RANK) {
+        int *known = dim->kind == AST_DIM_RANK ? instance_rank(&call->key, dim->name) : NULL;
+        if (!known)
             others++;
-            continue;
-        }
-        int *known = instance_rank(&call->key, dim->name);
-        if (*known >= 0) {
+        else if (*known >= 0)
             others += *known;
-        } else {
-            open++;
-            open_rank = known;
-        }
+        else if (!first)
+            first = known;
+        else
+            *known = 0;
     }
-    if (open == 1 && rank >= others) {
-        *open_rank = rank - others;
+    if (first && rank >= others)
+        *first = rank - others;
+    if (first ? rank >= others : rank == others)
         return true;
-    }
-    if (open == 0 && rank == others)
-        return true;
-    if (open > 1 && rank == others) { /* several rank variables, nothing left for any */
-        for (size_t i = 0; i < argument->declaration->dims.count; i++)
-            if (argument->declaration->dims.at[i].kind == AST_DIM_RANK)
-                *instance_rank(&call->key, argument->declaration->dims.at[i].name) = 0;
-        return true;
-    }
-    if (open > 1 && rank > others) {
-        struct error *error = builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
-                                            "which dimensions of '%s' of %s are meant is open",
-                                            argument->name, call->op->name.name);
-        for (size_t i = 0; i < argument->declaration->dims.count; i++)
-            if (argument->declaration->dims.at[i].kind == AST_DIM_RANK && !error->hint[0])
-                error_hint(error, "say how many come first: %s(...; %s=1)", call->op->name.name,
-                           argument->declaration->dims.at[i].name);
-        return false;
-    }
     builder_error(call->builder, ERROR_RANK_MISMATCH, argument->place,
                   "'%s' of %s has %s%d dimension%s, this has %d", argument->name,
-                  call->op->name.name, open ? "at least " : "", others, others == 1 ? "" : "s",
+                  call->op->name.name, first ? "at least " : "", others, others == 1 ? "" : "s",
                   rank);
     return false;
 }
@@ -237,21 +234,22 @@ static bool bind_key(struct call *call)
 
 /* ---- sizes ---- */
 
-/* A size of the callee in the caller's terms, unknown symbols as atoms of their own. */
-static const struct poly *outer_poly(struct call *call, const struct ir_size *size)
+static const struct poly *outer_terms(struct call *call, const struct ir_size *size)
 {
     struct prover *prover = call->builder->prover;
+    if (call->terms-- <= 0)
+        return NULL;
     if (size->op == IR_SIZE_CONSTANT)
         return poly_constant(prover, size->value);
     if (size->op == IR_SIZE_SYMBOL) {
         const struct ir_symbol *symbol = &call->part->symbols[size->symbol];
         if (symbol->kind == IR_SYMBOL_LET)
-            return outer_poly(call, symbol->definition);
+            return outer_terms(call, symbol->definition);
         if (call->sizes[size->symbol])
             return builder_poly(call->builder, call->sizes[size->symbol]);
         return prover_index(prover, UNKNOWN_ATOMS + size->symbol);
     }
-    const struct poly *a = outer_poly(call, size->a), *b = outer_poly(call, size->b);
+    const struct poly *a = outer_terms(call, size->a), *b = outer_terms(call, size->b);
     switch (size->op) {
     case IR_SIZE_ADD: return poly_add(prover, a, b);
     case IR_SIZE_SUB: return poly_subtract(prover, a, b);
@@ -265,10 +263,16 @@ static const struct poly *outer_poly(struct call *call, const struct ir_size *si
     }
 }
 
-static void count_unknown(const struct call *call, const struct ir_size *size, int *unknown,
-                          int *count)
+/* A size of the callee in the caller's terms, unknown symbols as atoms of their own. */
+static const struct poly *outer_poly(struct call *call, const struct ir_size *size)
 {
-    if (size->op == IR_SIZE_CONSTANT)
+    call->terms = CALL_MAX_TERMS;
+    return outer_terms(call, size);
+}
+
+static void count_unknown(struct call *call, const struct ir_size *size, int *unknown, int *count)
+{
+    if (size->op == IR_SIZE_CONSTANT || call->terms-- <= 0)
         return;
     if (size->op != IR_SIZE_SYMBOL) {
         count_unknown(call, size->a, unknown, count);
@@ -287,6 +291,8 @@ static void count_unknown(const struct call *call, const struct ir_size *size, i
 /* The whole expression again, for sizes no polynomial can hold. */
 static const struct ir_size *substitute(struct call *call, const struct ir_size *size)
 {
+    if (call->terms-- <= 0)
+        return NULL;
     if (size->op == IR_SIZE_CONSTANT)
         return size;
     if (size->op == IR_SIZE_SYMBOL) {
@@ -298,10 +304,30 @@ static const struct ir_size *substitute(struct call *call, const struct ir_size 
     return a && b ? ir_size_make(call->builder->arena, size->op, a, b) : NULL;
 }
 
+static int size_terms(const struct ir_size *size, int most)
+{
+    if (most <= 0 || size->op == IR_SIZE_CONSTANT || size->op == IR_SIZE_SYMBOL)
+        return 1;
+    int left = size_terms(size->a, most - 1);
+    return 1 + left + size_terms(size->b, most - 1 - left);
+}
+
+/*
+ * A size of the callee as one of the caller. NULL with an error reported when it is too long: a
+ * chain of calls that each use a size twice would double it every time.
+ */
 static const struct ir_size *outer_size(struct call *call, const struct ir_size *size)
 {
     const struct ir_size *simple = poly_to_size(call->builder->prover, outer_poly(call, size));
-    return simple ? simple : substitute(call, size);
+    call->terms = CALL_MAX_TERMS;
+    const struct ir_size *outer = simple ? simple : substitute(call, size);
+    if (outer && size_terms(outer, CALL_MAX_TERMS) < CALL_MAX_TERMS)
+        return outer;
+    struct error *error = builder_error(call->builder, ERROR_TOO_MANY, call->expression->place,
+                                        "a size of %s has more than %d terms here",
+                                        call->op->name.name, CALL_MAX_TERMS);
+    error_hint(error, "use each size once in the shape of a result, or make it a parameter");
+    return NULL;
 }
 
 /* factor * unknown + rest == dim */
@@ -354,6 +380,7 @@ static bool solve_round(struct call *call)
             for (int d = 0; d < inner->rank; d++) {
                 const struct ir_size *size = inner->dims[d];
                 int unknown = -1, count = 0;
+                call->terms = CALL_MAX_TERMS;
                 count_unknown(call, size, &unknown, &count);
                 if (count != 1)
                     continue;
@@ -472,31 +499,33 @@ static bool report_unknown(struct call *call)
 
 /* ---- does it fit? ---- */
 
-static bool dims_fit(struct call *call, const struct argument *argument, int tensor,
+static bool dims_fit(struct call *call, const struct argument *argument, int number,
                      const struct ir_tensor *inner)
 {
     struct builder *builder = call->builder;
+    int tensor = argument->tensors[number];
     const struct ir_tensor *outer = &builder->tensors.at[tensor];
     for (int d = 0; d < inner->rank; d++) {
         const struct ir_size *wanted = outer_size(call, inner->dims[d]);
-        if (wanted && builder_same_size(builder, wanted, outer->dims[d]))
+        if (!wanted)
+            return false;
+        if (builder_same_size(builder, wanted, outer->dims[d]))
             continue;
         struct text is = text_new(builder->arena), must = text_new(builder->arena);
         struct text form = text_new(builder->arena);
         builder_print_size(builder, &is, outer->dims[d]);
         ir_size_print(&form, inner->dims[d], call->part);
-        if (wanted)
-            builder_print_size(builder, &must, wanted);
+        builder_print_size(builder, &must, wanted);
         bool plain = strcmp(form.at, must.at) == 0;
         struct error *error =
-            builder_error(builder, ERROR_SHAPE_MISMATCH, argument->place,
+            builder_error(builder, ERROR_SHAPE_MISMATCH, argument->places[number],
                           "dimension %d of %s is %s, but %s wants %s there%s%s%s", d + 1,
                           builder_tensor_name(builder, tensor), is.at, call->op->name.name, must.at,
                           plain ? "" : " (its ", plain ? "" : form.at, plain ? "" : ")");
         int64_t x, y;
-        bool numbers = wanted && poly_is_constant(builder_poly(builder, wanted), &x) &&
+        bool numbers = poly_is_constant(builder_poly(builder, wanted), &x) &&
                        poly_is_constant(builder_poly(builder, outer->dims[d]), &y);
-        if (!numbers && wanted)
+        if (!numbers)
             error_hint(error, "if they are always equal, say so: where %s == %s", is.at, must.at);
         return false;
     }
@@ -513,12 +542,12 @@ static bool properties_fit(struct call *call, const struct argument *argument, i
     if (!vital)
         return true;
     const struct ir_size *bound = outer_size(call, inner->bound);
-    if (bound && (outer->properties & vital) == vital &&
-        builder_same_size(builder, bound, outer->bound))
+    if (!bound)
+        return false;
+    if ((outer->properties & vital) == vital && builder_same_size(builder, bound, outer->bound))
         return true;
     struct text size = text_new(builder->arena);
-    if (bound)
-        builder_print_size(builder, &size, bound);
+    builder_print_size(builder, &size, bound);
     const char *word = vital & IR_PROPERTY_INDEX ? "index" : "offsets";
     struct error *error =
         builder_error(builder, ERROR_BAD_FACT, argument->place,
@@ -536,7 +565,7 @@ static bool everything_fits(struct call *call)
         const struct argument *argument = &call->arguments.at[i];
         for (int k = 0; k < argument->count; k++) {
             const struct ir_tensor *inner = &call->part->tensors[call->part->inputs[number++]];
-            if (!dims_fit(call, argument, argument->tensors[k], inner) ||
+            if (!dims_fit(call, argument, k, inner) ||
                 !properties_fit(call, argument, argument->tensors[k], inner))
                 return false;
         }
@@ -553,9 +582,14 @@ static bool everything_fits(struct call *call)
                                                         : a <= b;
         if (holds)
             continue;
-        struct error *error =
-            builder_error(call->builder, ERROR_FACT_FAILS, call->expression->place,
-                          "a fact that %s asks for does not hold here", call->op->name.name);
+        static const char *const signs[] = {"==", "!=", "<", "<="};
+        struct text left = text_new(call->builder->arena), right = text_new(call->builder->arena);
+        ir_size_print(&left, fact->a, call->part);
+        ir_size_print(&right, fact->b, call->part);
+        struct error *error = builder_error(
+            call->builder, ERROR_FACT_FAILS, call->expression->place,
+            "%s asks for %s %s %s, here that is %lld %s %lld", call->op->name.name, left.at,
+            signs[fact->relation], right.at, (long long)a, signs[fact->relation], (long long)b);
         error_note(error, fact->place, "asked for here");
         return false;
     }
@@ -570,19 +604,21 @@ static int make_result(struct call *call, int output, int wanted)
     const struct ir_tensor *inner = &call->part->tensors[call->part->outputs[output]];
     const struct ir_size **dims =
         arena_array(builder->arena, (size_t)inner->rank + 1, sizeof *dims);
-    for (int d = 0; d < inner->rank; d++)
+    for (int d = 0; d < inner->rank; d++) {
         dims[d] = outer_size(call, inner->dims[d]);
+        if (!dims[d])
+            return -1;
+    }
     if (wanted >= 0) {
         const struct ir_tensor *target = &builder->tensors.at[wanted];
         bool same = target->rank == inner->rank;
         for (int d = 0; same && d < inner->rank; d++)
-            same = dims[d] && builder_same_size(builder, target->dims[d], dims[d]);
+            same = builder_same_size(builder, target->dims[d], dims[d]);
         if (!same) {
             struct text is = text_new(builder->arena);
             for (int d = 0; d < inner->rank; d++) {
                 text_add(&is, d ? ", " : "");
-                if (dims[d])
-                    builder_print_size(builder, &is, dims[d]);
+                builder_print_size(builder, &is, dims[d]);
             }
             struct text must = text_new(builder->arena);
             builder_print_shape(builder, &must, wanted);
@@ -594,9 +630,6 @@ static int make_result(struct call *call, int output, int wanted)
         if (target->declared && target->dtype == inner->dtype && target->role != IR_TENSOR_STATE)
             return wanted;
     }
-    for (int d = 0; d < inner->rank; d++)
-        if (!dims[d])
-            return -1;
     return builder_temporary(builder, NULL, inner->dtype, true, inner->rank, dims,
                              call->expression->place);
 }

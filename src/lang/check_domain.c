@@ -202,6 +202,19 @@ static bool set_explicit(struct stage_builder *stage, struct statement_index *in
     return extent != NULL;
 }
 
+/* Whether a bound reads a tensor or uses an index of the statement. */
+static bool depends(struct stage_builder *stage, const struct ast_expression *expression)
+{
+    if (!expression)
+        return false;
+    if (expression->kind == AST_READ)
+        return quiet_tensor(stage->builder, expression->name, expression->element) >= 0;
+    if (expression->kind == AST_NAME && !builder_find(stage->builder, expression->name) &&
+        stage_find_index(stage, expression->name, -1))
+        return true;
+    return depends(stage, expression->a) || depends(stage, expression->b);
+}
+
 static bool take_over(struct stage_builder *stage, const struct ast_domain *domain)
 {
     struct builder *builder = stage->builder;
@@ -225,6 +238,15 @@ static bool take_over(struct stage_builder *stage, const struct ast_domain *doma
     }
     struct statement_index *index = note_index(stage, domain->name, domain->place);
     index->bracketed = true;
+    if (!domain->low && depends(stage, domain->high)) {
+        struct error *error = builder_error(builder, ERROR_BAD_SIZE, domain->high->place,
+                                            "this bound is no size: it depends on %s",
+                                            domain->high->kind == AST_READ ? "data" : "an index");
+        struct text bound = text_new(builder->arena);
+        ast_print_expression(&bound, domain->high);
+        error_hint(error, "write a range: over %s in 0 .. %s", domain->name, bound.at);
+        return false;
+    }
     if (!domain->low)
         return set_explicit(stage, index, check_size(builder, domain->high), domain->place);
     if (index->range || index->explicit_extent) {

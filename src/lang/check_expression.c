@@ -78,6 +78,19 @@ static int float_constant(struct stage_builder *stage, double value)
 
 /* ---- names ---- */
 
+static const struct {
+    const char *name;
+    double value;
+} constants[] = {{"inf", INFINITY}, {"nan", NAN}, {"pi", 3.14159265358979323846}};
+
+bool check_is_constant(const char *name)
+{
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(name, constants[i].name) == 0)
+            return true;
+    return false;
+}
+
 static const struct fn_binding *find_binding(const struct stage_builder *stage, const char *name)
 {
     if (stage->fn) {
@@ -118,14 +131,16 @@ static int entity_value(struct stage_builder *stage, struct entity *entity,
             int rank = builder->tensors.at[entity->number].rank;
             struct error *error =
                 builder_error(builder, ERROR_TENSOR_AS_VALUE, expression->place,
-                              "'%s' is a tensor of %d dimension%s, one element is wanted here",
-                              entity->name, rank, rank == 1 ? "" : "s");
-            error_hint(error, "give it indices: %s[...]", entity->name);
+                              "'%s' is a whole tensor, one element is wanted here", entity->name);
+            error_hint(error, rank ? "give it indices: %s[...]" : "its one element is %s[]",
+                       entity->name);
         }
         return IR_NONE;
     default:
-        builder_error(builder, ERROR_TENSOR_AS_VALUE, expression->place,
-                      "'%s' is a list or family, one value is wanted here", entity->name);
+        error_hint(builder_error(builder, ERROR_TENSOR_AS_VALUE, expression->place,
+                                 "'%s' stands for several, one value is wanted here", entity->name),
+                   entity->kind == ENTITY_LIST ? "say which: %s[k][...]" : "say which: %s[k]",
+                   entity->name);
         return IR_NONE;
     }
 }
@@ -146,12 +161,9 @@ static int check_name(struct stage_builder *stage, const struct ast_expression *
         if (entity)
             return entity_value(stage, entity, expression);
     }
-    if (strcmp(name, "inf") == 0)
-        return float_constant(stage, INFINITY);
-    if (strcmp(name, "nan") == 0)
-        return float_constant(stage, NAN);
-    if (strcmp(name, "pi") == 0)
-        return float_constant(stage, 3.14159265358979323846);
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(name, constants[i].name) == 0)
+            return float_constant(stage, constants[i].value);
     struct error *error = builder_error(stage->builder, ERROR_UNDEFINED_NAME, expression->place,
                                         "unknown name '%s'", name);
     if (stage->fn || stage->params)
@@ -159,6 +171,8 @@ static int check_name(struct stage_builder *stage, const struct ast_expression *
                    stage->fn ? "parameters" : "components");
     else
         builder_suggest(stage->builder, error, name, NULL, 0);
+    if (!error->hint[0])
+        error_hint(error, "an index stands in brackets, or is given: ... over %s < N", name);
     return IR_NONE;
 }
 
@@ -555,7 +569,8 @@ static int check_fn_call(struct stage_builder *stage, const struct ast_expressio
     return value;
 }
 
-/* min and max stand for sizes too, sum, prod and len only there: N[k] and sum(N) inside an index. */
+/* min and max stand for sizes too, sum, prod and len only there: N[k] and sum(N) inside an index.
+ */
 static bool is_size_function(const char *name)
 {
     return strcmp(name, "sum") == 0 || strcmp(name, "prod") == 0 || strcmp(name, "len") == 0;
@@ -604,6 +619,8 @@ static int check_function(struct stage_builder *stage, const struct ast_expressi
         error_hint(error, "elements are read with brackets: %s[...]", call->name);
     else if (near)
         error_hint(error, "did you mean '%s'?", near);
+    else if (call->name[0] >= 'A' && call->name[0] <= 'Z')
+        error_hint(error, "for a conversion the type must be known: ; %s: type", call->name);
     else
         error_hint(error, "define it: fn %s(x) = ...", call->name);
     return IR_NONE;
@@ -637,6 +654,8 @@ int check_value(struct stage_builder *stage, const struct ast_expression *expres
     if (expression->kind == AST_GROUP)
         error_hint(error, "*%s stands in brackets, as in x[*%s, d]", expression->name,
                    expression->name);
+    else if (expression->kind == AST_LIST)
+        error_hint(error, "a list is an argument of an op, as in cat([a, b])");
     return IR_NONE;
 }
 
@@ -651,7 +670,8 @@ int check_index_value(struct stage_builder *stage, const struct ast_expression *
     struct error *error =
         builder_error(stage->builder, ERROR_NOT_AN_INDEX, expression->place,
                       "an index is an integer, this is %s", type_word(stage_type(stage, node)));
-    if (dtype_is_float(stage_type(stage, node)))
-        error_hint(error, "say how it is rounded: i64(floor(...))");
+    error_hint(error, dtype_is_float(stage_type(stage, node))
+                          ? "say how it is rounded: i64(floor(...))"
+                          : "say which element is meant: ... ? 1 : 0");
     return IR_NONE;
 }

@@ -87,8 +87,9 @@ int check_tensor(struct builder *builder, const char *name, struct place place,
         return entity->number + (int)member;
     }
     if (entity->kind != ENTITY_TENSOR) {
-        builder_error(builder, ERROR_NOT_A_TENSOR, place, "'%s' is no tensor and takes no indices",
-                      name);
+        struct error *error = builder_error(builder, ERROR_NOT_A_TENSOR, place,
+                                            "'%s' is no tensor and takes no indices", name);
+        error_hint(error, "it is a single value: leave the brackets out");
         return -1;
     }
     if (element) {
@@ -304,8 +305,11 @@ static void doubt_read(struct stage_builder *stage, int tensor, int dim,
                        const struct position *position, struct place place)
 {
     struct builder *builder = stage->builder;
-    const char *name = builder->tensors.at[tensor].name;
+    const char *quoted = builder_tensor_name(builder, tensor);
+    const char *name = arena_printf(builder->arena, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
     struct text index = text_new(builder->arena), extent = text_new(builder->arena);
+    struct text last = text_new(builder->arena);
+    builder_print_last(builder, &last, builder->tensors.at[tensor].dims[dim]);
     const struct ast_expression *expression = position ? position->expression : NULL;
     if (expression) {
         ast_print_expression(&index, expression);
@@ -315,8 +319,8 @@ static void doubt_read(struct stage_builder *stage, int tensor, int dim,
     }
     builder_print_size(builder, &extent, builder->tensors.at[tensor].dims[dim]);
     const char *message = arena_printf(
-        builder->arena, "%s may be read out of bounds: %s is not shown to be in 0 .. %s - 1",
-        builder_tensor_name(builder, tensor), index.at, extent.at);
+        builder->arena, "%s may be read out of bounds: %s is not shown to be in 0 .. %s", quoted,
+        index.at, last.at);
     const char *hint = arena_printf(builder->arena,
                                     "say what is read outside: %s[... else 0]; or add a fact "
                                     "(where ...), or a task with cases, which are then checked",

@@ -118,6 +118,7 @@ static void introduce_dims(struct builder *builder, const struct ast_declaration
                                                 "'%s...' belongs to a list", dim->name);
             error_hint(error, "write ... after the closing bracket too: xs: T[%s...]...",
                        dim->name);
+            builder_add(builder, ENTITY_FAILED, dim->name, dim->place, 0)->used = true;
         } else {
             introduce_family(builder, ENTITY_EACH, dim->name, dim->place, list_length);
         }
@@ -134,6 +135,10 @@ bool check_dims(struct builder *builder, const struct ast_dims *dims, int member
     for (size_t i = 0; i < dims->count; i++) {
         const struct ast_dim *dim = &dims->at[i];
         struct entity *entity = dim->name ? builder_find(builder, dim->name) : NULL;
+        if (entity && entity->kind == ENTITY_FAILED) {
+            errors_again(builder->errors);
+            return false;
+        }
         if (dim->kind != AST_DIM_SIZE &&
             (!entity || (entity->kind != ENTITY_RANK && entity->kind != ENTITY_EACH))) {
             struct error *error =
@@ -192,9 +197,16 @@ static void check_property(struct builder *builder, const struct ast_draw *draw,
     if (!property) {
         struct error *error = builder_error(builder, ERROR_BAD_FACT, draw->place,
                                             "'%s' is no fact about an input", draw->name);
-        error_hint(error,
-                   "facts are index(V), offsets(E), sorted, triangular, const; how inputs are "
-                   "drawn is said in a task");
+        const char *names[sizeof properties / sizeof *properties];
+        for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+            names[i] = properties[i].name;
+        const char *near = spelling_nearest(draw->name, names, sizeof names / sizeof *names);
+        if (near)
+            error_hint(error, "did you mean '%s'?", near);
+        else
+            error_hint(error,
+                       "facts are index(V), offsets(E), sorted, triangular, const; how inputs are "
+                       "drawn is said in a task");
         return;
     }
     bool bounded = property == IR_PROPERTY_INDEX || property == IR_PROPERTY_OFFSETS;
@@ -393,7 +405,7 @@ static void check_where(struct builder *builder, const struct ast_expression *co
     default: {
         struct error *error =
             builder_error(builder, ERROR_BAD_FACT, condition->place, "a fact compares two sizes");
-        error_hint(error, "for example: where H %% p == 0");
+        error_hint(error, "for example: where H %% p == 0, H > p");
         return;
     }
     }
@@ -462,8 +474,9 @@ void check_signature(struct builder *builder)
                            IR_TENSOR_INPUT, &inputs);
     for (size_t i = 0; i < op->outputs.count; i++) {
         if (op->outputs.at[i].is_list)
-            builder_error(builder, ERROR_BAD_LIST, op->outputs.at[i].place,
-                          "an output cannot be a list");
+            error_hint(builder_error(builder, ERROR_BAD_LIST, op->outputs.at[i].place,
+                                     "an output cannot be a list"),
+                       "give several outputs: -> (a: T[N], b: T[N])");
         else
             for (size_t k = 0; k < op->outputs.at[i].names.count; k++)
                 declare_tensor(builder, &op->outputs.at[i], &op->outputs.at[i].names.at[k],

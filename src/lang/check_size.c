@@ -21,7 +21,9 @@ static const struct ir_size *size_name(struct builder *builder,
         struct error *error = builder_error(builder, ERROR_UNDEFINED_NAME, expression->place,
                                             "unknown size '%s'", expression->name);
         builder_suggest(builder, error, expression->name, NULL, 0);
-        if (!error->hint[0])
+        if (!error->hint[0] && !builder->op)
+            error_hint(error, "it must be a size of the op");
+        else if (!error->hint[0])
             error_hint(error, "give it as a dimension of an input, or as a parameter: `; %s: int`",
                        expression->name);
         return NULL;
@@ -41,7 +43,16 @@ static const struct ir_size *size_name(struct builder *builder,
         return NULL;
     }
     case ENTITY_RANK:
-    case ENTITY_EACH: return bad_size(builder, expression, "a whole family of sizes");
+    case ENTITY_EACH: {
+        bool is_rank = entity->kind == ENTITY_RANK;
+        struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
+                                            "'%s' stands for several sizes", entity->name);
+        error_hint(error,
+                   is_rank ? "write *%s for all of them, %s[0] for the first"
+                           : "write %s[k] for one of them, sum(%s) for all",
+                   entity->name, entity->name);
+        return NULL;
+    }
     case ENTITY_INDEX: return bad_size(builder, expression, "an index");
     default: return bad_size(builder, expression, "a tensor");
     }
@@ -76,6 +87,10 @@ static const struct ir_size *size_fold(struct builder *builder,
     struct entity *entity = list->count >= 1 && list->at[0]->kind == AST_NAME
                                 ? builder_find(builder, list->at[0]->name)
                                 : NULL;
+    if (entity && entity->kind == ENTITY_FAILED) {
+        errors_again(builder->errors);
+        return NULL;
+    }
     if (list->count > 2 || !entity ||
         (entity->kind != ENTITY_EACH && entity->kind != ENTITY_RANK)) {
         struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
@@ -108,6 +123,13 @@ static const struct ir_size *size_length(struct builder *builder,
                                 : NULL;
     bool counted = entity && (entity->kind == ENTITY_LIST || entity->kind == ENTITY_RANK ||
                               entity->kind == ENTITY_EACH);
+    /* `let K = len(xs)` is read before xs is declared */
+    const int *length =
+        !entity && expression->list.count == 1 && expression->list.at[0]->kind == AST_NAME
+            ? instance_list((struct instance_key *)builder->key, expression->list.at[0]->name)
+            : NULL;
+    if (length)
+        return ir_size_constant(builder->arena, *length);
     if (!counted) {
         struct error *error = builder_error(builder, ERROR_BAD_SIZE, expression->place,
                                             "len takes the name of a list");
@@ -157,14 +179,16 @@ static const struct ir_size *size_binary(struct builder *builder,
     case AST_FLOOR_DIVIDE: op = IR_SIZE_DIV; break;
     case AST_REMAINDER:
     case AST_MODULO: op = IR_SIZE_MOD; break;
-    default: return bad_size(builder, expression, "this operator");
+    case AST_POWER: return bad_size(builder, expression, "'^'");
+    case AST_DIVIDE_EXACT: return bad_size(builder, expression, "'/!'");
+    default: return bad_size(builder, expression, "a comparison");
     }
     const struct ir_size *a = check_size(builder, expression->a);
     const struct ir_size *b = check_size(builder, expression->b);
     if (!a || !b)
         return NULL;
     if ((op == IR_SIZE_DIV || op == IR_SIZE_MOD) && b->op == IR_SIZE_CONSTANT && b->value == 0) {
-        builder_error(builder, ERROR_SIZE_OVERFLOW, expression->place, "division by zero");
+        builder_error(builder, ERROR_SIZE_OVERFLOW, expression->place, "a division by zero");
         return NULL;
     }
     return ir_size_make(builder->arena, op, a, b);
@@ -193,10 +217,11 @@ const struct ir_size *check_size(struct builder *builder, const struct ast_expre
 
 bool check_static(struct builder *builder, const struct ast_expression *expression, int64_t *value)
 {
+    struct errors quiet = errors_new(builder->arena), *errors = builder->errors;
+    builder->errors = &quiet; /* whatever it is, it is said below */
     const struct ir_size *size = check_size(builder, expression);
-    if (!size)
-        return false;
-    if (size->op == IR_SIZE_CONSTANT) {
+    builder->errors = errors;
+    if (size && size->op == IR_SIZE_CONSTANT) {
         *value = size->value;
         return true;
     }

@@ -168,9 +168,16 @@ static bool place_index(struct definition *definition, struct statement_index *i
 {
     struct stage_builder *stage = &definition->stage;
     struct builder *builder = stage->builder;
+    if (index->placed && index->number < 0) {
+        error_hint(builder_error(builder, ERROR_BAD_RANGE, index->place,
+                                 "the range of index '%s' depends on itself", index->name),
+                   "the bounds of a range use indices whose extents are known without it");
+        return false;
+    }
     if (index->placed)
         return true;
     index->placed = true;
+    index->number = -1; /* until the bounds are known */
     const char *name = index->member < 0
                            ? index->name
                            : arena_printf(builder->arena, "%s.%d", index->name, index->member);
@@ -480,21 +487,22 @@ static bool write_is_inside(struct definition *definition, int tensor, int dim, 
     prover_return(builder->prover, mark);
     if (shown)
         return true;
-    struct text extent = text_new(builder->arena);
+    struct text extent = text_new(builder->arena), last = text_new(builder->arena);
     builder_print_size(builder, &extent, builder->tensors.at[tensor].dims[dim]);
+    builder_print_last(builder, &last, builder->tensors.at[tensor].dims[dim]);
     if (!definition->statement->is_scatter) { /* the numbers of a case will tell */
         builder_doubt(builder, ERROR_WRITE_OUT_OF_BOUNDS, target->place,
                       arena_printf(builder->arena,
                                    "'%s' may be written out of bounds: index %d is not shown to be "
-                                   "in 0 .. %s-1",
-                                   target->name, dim + 1, extent.at),
+                                   "in 0 .. %s",
+                                   target->name, dim + 1, last.at),
                       "add a fact (where ...), or a task with cases, for which it is then checked");
         return true;
     }
     struct error *error =
         builder_error(builder, ERROR_WRITE_OUT_OF_BOUNDS, target->place,
-                      "'%s' may be written out of bounds: index %d is not shown to be in 0 .. %s-1",
-                      target->name, dim + 1, extent.at);
+                      "'%s' may be written out of bounds: index %d is not shown to be in 0 .. %s",
+                      target->name, dim + 1, last.at);
     error_hint(error,
                "declare the index tensor `~ index(%s)`, or leave points out: over ... if ...",
                extent.at);
@@ -575,11 +583,6 @@ static bool finish_scan(struct definition *definition)
     definition->result.kind = IR_SCAN;
     definition->result.reverse = statement->reverse;
     definition->result.exclusive = statement->exclusive;
-    if (definition->is_ranking) {
-        builder_error(builder, ERROR_BAD_SCAN, statement->operator_place, "'%s' cannot be scanned",
-                      statement->reducer);
-        return false;
-    }
     if (definition->order.count == 0) {
         builder_error(builder, ERROR_BAD_SCAN, statement->place,
                       "a scan needs an index to run along");
@@ -609,8 +612,9 @@ static bool finish_scatter(struct definition *definition)
     definition->result.left_count = (int)definition->order.count;
     definition->result.assign = statement->reducer == NULL;
     if (definition->width != 1 || definition->is_ranking) {
-        builder_error(builder, ERROR_BAD_SCATTER, statement->place,
-                      "a scatter writes one value at a time");
+        struct error *error = builder_error(builder, ERROR_BAD_SCATTER, statement->place,
+                                            "a scatter writes one value at a time");
+        error_hint(error, "write one scatter for each tensor");
         return false;
     }
     if (!statement->from.name) {
@@ -666,9 +670,15 @@ static bool modifiers_fit(struct builder *builder, const struct ast_statement *s
         error_hint(error, "write scan +=, scan max=, or a monoid's name");
         return false;
     }
+    if (statement->is_scan && is_ranking(statement->reducer)) {
+        builder_error(builder, ERROR_BAD_SCAN, statement->operator_place, "'%s' cannot be scanned",
+                      statement->reducer);
+        return false;
+    }
     if (statement->from.name && !statement->is_scatter) {
-        builder_error(builder, ERROR_BAD_SCATTER, statement->from.place,
-                      "'from' belongs to a scatter");
+        error = builder_error(builder, ERROR_BAD_SCATTER, statement->from.place,
+                              "'from' belongs to a scatter");
+        error_hint(error, "write: scatter y[ids[e]] += x[e] from y0");
         return false;
     }
     if (statement->is_scatter && (statement->is_scan || statement->is_next)) {

@@ -100,9 +100,12 @@ static void take_types(struct tasking *tasking, const struct ast_line *line)
             check_type(&builder, named->value->name ? named->value->name : "", named->value->place,
                        &dtype);
         } else if (!type_class_admits(tasking->op, named->name, dtype)) {
-            errors_add(tasking->errors, ERROR_TYPE_CLASS, named->value->place,
-                       "%s of '%s' takes %s types, not %s", named->name, tasking->op->name.name,
-                       type_class(tasking->op, named->name), dtype_name(dtype));
+            error_hint(errors_add(tasking->errors, ERROR_TYPE_CLASS, named->value->place,
+                                  "%s of '%s' takes %s types, not %s", named->name,
+                                  tasking->op->name.name, type_class(tasking->op, named->name),
+                                  dtype_name(dtype)),
+                       "the op says what %s may be: where %s: float, int, number or any",
+                       named->name, named->name);
         } else {
             binding->bound = true;
             binding->dtype = dtype;
@@ -129,6 +132,21 @@ static const char *list_of_family(const struct ast_op *op, const char *family)
                 strcmp(op->inputs.at[i].dims.at[d].name, family) == 0)
                 return op->inputs.at[i].names.at[0].name;
     return NULL;
+}
+
+/* All lists whose members' sizes are this family are equally long. */
+static void count_lists(const struct ast_op *op, const char *family, struct instance_key *key,
+                        int count)
+{
+    for (size_t i = 0; i < op->inputs.count; i++) {
+        const struct ast_declaration *input = &op->inputs.at[i];
+        bool belongs = false;
+        for (size_t d = 0; d < input->dims.count; d++)
+            belongs |= input->dims.at[d].kind == AST_DIM_EACH &&
+                       strcmp(input->dims.at[d].name, family) == 0;
+        for (size_t k = 0; belongs && k < input->names.count; k++)
+            *instance_list(key, input->names.at[k].name) = count;
+    }
 }
 
 static void missing(struct tasking *tasking, struct place place, const char *name)
@@ -166,7 +184,7 @@ static bool take_counts(struct tasking *tasking, const struct ast_line *line,
         if (rank) {
             *rank = count;
         } else if (length && list) {
-            *length = count;
+            count_lists(tasking->op, named->name, key, count);
         } else if (length) {
             if (!constant_integer(named->value, &integer) || integer < 1 ||
                 integer > CHECK_MAX_LIST) {
@@ -178,6 +196,9 @@ static bool take_counts(struct tasking *tasking, const struct ast_line *line,
             *length = (int)integer;
         }
     }
+    for (size_t i = 1; i < key->ranks.count; i++) /* as at a call: none unless said */
+        if (key->ranks.at[i].count < 0)
+            key->ranks.at[i].count = 0;
     for (size_t i = 0; i < key->ranks.count; i++)
         if (key->ranks.at[i].count < 0) {
             missing(tasking, line->place, key->ranks.at[i].name);
@@ -194,15 +215,22 @@ static bool take_counts(struct tasking *tasking, const struct ast_line *line,
 static bool take_size(struct tasking *tasking, const struct ast_expression *value,
                       const struct ir_symbol *symbol, int64_t *size)
 {
+    if (value->kind == AST_LIST && !symbol->family) {
+        error_hint(errors_add(tasking->errors, ERROR_BAD_VALUE, value->place, "'%s' is one size",
+                              symbol->name),
+                   "write %s=64", symbol->name);
+        return false;
+    }
     if (!constant_integer(value, size)) {
         error_hint(errors_add(tasking->errors, ERROR_BAD_VALUE, value->place,
-                              "'%s' is an integer that fits 64 bits", symbol->name),
+                              "'%s' must be an integer that fits into 64 bits",
+                              symbol->family ? symbol->family : symbol->name),
                    "write %s=64", symbol->family ? symbol->family : symbol->name);
         return false;
     }
     if (symbol->kind == IR_SYMBOL_SIZE && *size < 0) {
         errors_add(tasking->errors, ERROR_SIZE_NEGATIVE, value->place, "size '%s' is negative",
-                   symbol->name);
+                   symbol->family ? symbol->family : symbol->name);
         return false;
     }
     return true;
@@ -255,7 +283,7 @@ static bool take_scalars(struct tasking *tasking, const struct ast_line *line,
         else
             good = constant_number(named->value, &scalars[i]);
         if (!good) {
-            errors_add(tasking->errors, ERROR_BAD_VALUE, named->value->place, "'%s' is %s",
+            errors_add(tasking->errors, ERROR_BAD_VALUE, named->value->place, "'%s' must be %s",
                        scalar->name, scalar->dtype == DTYPE_BOOL ? "true or false" : "a number");
             return false;
         }
@@ -286,8 +314,16 @@ static bool names_are_known(struct tasking *tasking, const struct ast_line *line
                                              "op '%s' has no size or parameter '%s'",
                                              tasking->op->name.name, named->name);
             const char *near = spelling_nearest(named->name, known.at, known.count);
+            struct text whole = text_new(tasking->lang->arena);
+            lang_suggest_case(&whole, tasking->op);
             if (near)
                 error_hint(error, "did you mean '%s'?", near);
+            else
+                error_hint(error, "a line that has everything: %s", whole.at);
+            for (int k = 0; k < part->symbol_count; k++)
+                if (part->symbols[k].kind == IR_SYMBOL_LET &&
+                    strcmp(part->symbols[k].name, named->name) == 0)
+                    error_detail(error, "the op computes it from the others");
             return false;
         }
         if (find_named(&line->named, named->name) != named) {
@@ -346,7 +382,9 @@ static bool draw_bound(struct tasking *tasking, const struct ast_draw *draw,
                        const struct ir_part *part, struct task_input *input)
 {
     if (draw->arguments.count != 1) {
-        errors_add(tasking->errors, ERROR_BAD_DRAW, draw->place, "'%s' takes one size", draw->name);
+        error_hint(errors_add(tasking->errors, ERROR_BAD_DRAW, draw->place, "'%s' takes one size",
+                              draw->name),
+                   "write %s(V): integers from 0 to V - 1", draw->name);
         return false;
     }
     struct builder builder = size_builder(tasking, part);
@@ -359,6 +397,10 @@ static bool take_draw(struct tasking *tasking, const struct ast_draw *draw,
 {
     static const char *const known[] = {"normal", "uniform",    "index", "offsets",
                                         "sorted", "triangular", "const"};
+    static const char *const wanted[] = {"floats",   "numbers",
+                                         "integers", "integers in one dimension",
+                                         "anything", "at least two dimensions",
+                                         "anything"};
     const struct ir_tensor *tensor = &part->tensors[input->tensor];
     bool is_float = dtype_is_float(tensor->dtype), is_integer = dtype_is_integer(tensor->dtype);
     size_t kind = 0;
@@ -373,11 +415,14 @@ static bool take_draw(struct tasking *tasking, const struct ast_draw *draw,
     if (kind == 5)
         fits &= tensor->rank >= 2;
     if (kind == 7 || !fits) {
-        struct error *error =
-            errors_add(tasking->errors, ERROR_BAD_DRAW, draw->place,
-                       kind == 7 ? "there is no way to draw called '%s'"
-                                 : "'%s' does not fit an input of this type and rank",
-                       draw->name);
+        struct error *error = errors_add(tasking->errors, ERROR_BAD_DRAW, draw->place,
+                                         kind == 7 ? "there is no way to draw called '%s'"
+                                                   : "'%s' does not fit this input",
+                                         draw->name);
+        if (kind != 7)
+            error_detail(error, "'%s' is for %s, '%s' holds %s in %d dimension%s", draw->name,
+                         wanted[kind], tensor->name, dtype_name(tensor->dtype), tensor->rank,
+                         tensor->rank == 1 ? "" : "s");
         const char *near = kind == 7 ? spelling_nearest(draw->name, known, 7) : NULL;
         if (near)
             error_hint(error, "did you mean '%s'?", near);
@@ -412,8 +457,9 @@ static bool take_interval(struct tasking *tasking, const struct ast_line *line,
         input->low_open || input->high_open ? input->low >= input->high : input->low > input->high;
     if (numbers && !empty)
         return true;
-    errors_add(tasking->errors, ERROR_BAD_DRAW, line->low->place,
-               numbers ? "this interval is empty" : "an interval is two numbers: (0, 1]");
+    error_hint(errors_add(tasking->errors, ERROR_BAD_DRAW, line->low->place,
+                          numbers ? "this interval is empty" : "an interval is two numbers"),
+               "write it like (0, 1] or [-1, inf)");
     return false;
 }
 
@@ -497,7 +543,13 @@ static bool take_case(struct tasking *tasking, const struct ast_line *line, stru
     if (!take_counts(tasking, line, &key))
         return false;
     instance_key_default(&key, tasking->op);
+    size_t before = tasking->errors->list.count;
     struct instance *instance = instance_get(tasking->lang, tasking->op, &key, tasking->errors);
+    for (size_t i = before; i < tasking->errors->list.count; i++)
+        if (!tasking->errors->list.at[i].other.source)
+            error_note(&tasking->errors->list.at[i], line->place, "in this case");
+        else if (!tasking->errors->list.at[i].detail[0])
+            error_detail(&tasking->errors->list.at[i], "in the case %s", case_text(tasking, line));
     struct ir_program *program = instance_program(tasking->lang, instance);
     if (!program)
         return false;
@@ -561,6 +613,18 @@ static bool has_size(const struct ir_part *part, const char *name)
     return false;
 }
 
+static void suggest_size(struct tasking *tasking, const struct ir_part *part, const char *name,
+                         struct error *error)
+{
+    struct candidates VECTOR(const char *) known = {0};
+    for (int i = 0; i < part->symbol_count; i++)
+        vector_push(tasking->lang->arena, &known,
+                    part->symbols[i].family ? part->symbols[i].family : part->symbols[i].name);
+    const char *near = spelling_nearest(name, known.at, known.count);
+    if (near)
+        error_hint(error, "did you mean '%s'?", near);
+}
+
 struct range_list VECTOR(struct task_range);
 
 static void take_ranges(struct tasking *tasking, const struct ast_line *line,
@@ -570,8 +634,10 @@ static void take_ranges(struct tasking *tasking, const struct ast_line *line,
         const struct ast_range *range = &line->ranges.at[i];
         struct task_range out = {.name = range->name.name};
         if (!has_size(part, range->name.name))
-            errors_add(tasking->errors, ERROR_UNKNOWN_SIZE, range->name.place,
-                       "op '%s' has no size '%s'", tasking->op->name.name, range->name.name);
+            suggest_size(tasking, part, range->name.name,
+                         errors_add(tasking->errors, ERROR_UNKNOWN_SIZE, range->name.place,
+                                    "op '%s' has no size '%s'", tasking->op->name.name,
+                                    range->name.name));
         else if (!constant_integer(range->low, &out.low) ||
                  !constant_integer(range->high, &out.high) || out.low > out.high)
             error_hint(errors_add(tasking->errors, ERROR_BAD_VALUE, range->name.place,

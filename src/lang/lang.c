@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,12 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+static bool is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 const char *lang_library_folder(struct arena *arena)
 {
     const char *chosen = getenv("SMELT_LIB");
@@ -59,13 +66,35 @@ const char *lang_library_folder(struct arena *arena)
 
 /* ---- files ---- */
 
+/*
+ * Files only: an include is chosen by whoever wrote the text, and a pipe or device may never end,
+ * or wait for ever.
+ */
+static FILE *open_regular(const char *path, struct error *error)
+{
+    struct stat status;
+    int handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = handle < 0 ? NULL : fdopen(handle, "rb");
+    if (!file || fstat(handle, &status) != 0) {
+        error_system(error, ERROR_CANNOT_READ, "could not open %s", path);
+    } else if (S_ISREG(status.st_mode)) {
+        return file;
+    } else {
+        error_set(error, ERROR_CANNOT_READ, "%s is not a file with an end", path);
+        error_hint(error, "write it to a file first, or give it on standard input with '-'");
+    }
+    if (file)
+        fclose(file);
+    else if (handle >= 0)
+        close(handle);
+    return NULL;
+}
+
 static char *read_whole(struct arena *arena, const char *path, size_t *length, struct error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        error_system(error, ERROR_CANNOT_READ, "could not open %s", path);
+    FILE *file = open_regular(path, error);
+    if (!file)
         return NULL;
-    }
     struct text text = text_new(arena);
     static const size_t step = 1 << 16;
     char *buffer = arena_alloc(arena, step);
@@ -200,7 +229,8 @@ struct lang_file *lang_load(struct lang *lang, const char *path, struct errors *
     struct error error = {0};
     char *text = read_whole(lang->arena, path, &length, &error);
     if (!text) {
-        error_hint(&error, "check the path and the permissions");
+        if (!error.hint[0])
+            error_hint(&error, "check the path and the permissions");
         errors_take(errors, &error);
         return NULL;
     }
@@ -230,12 +260,12 @@ static struct lang_file *load_include(struct lang *lang, struct lang_file *from,
         return NULL;
     }
     for (int i = 0; i < 2; i++)
-        if (candidates[i] && access(candidates[i], R_OK) == 0 && !is_folder(candidates[i]))
+        if (candidates[i] && access(candidates[i], R_OK) == 0 && is_regular(candidates[i]))
             return lang_load(lang, candidates[i], errors);
     struct error *error = errors_add(errors, ERROR_INCLUDE_FAILED, include->place,
                                      "could not find \"%s\"", include->path);
-    error_detail(error, "looked for %s%s%s", candidates[0], candidates[1] ? " and " : "",
-                 candidates[1] ? candidates[1] : "");
+    error_detail(error, "there is no %s%s", candidates[0],
+                 candidates[1] ? ", and none in the library" : "");
     error_hint(error, "paths are relative to the including file, then to the library");
     return NULL;
 }
@@ -422,6 +452,26 @@ static bool representative(const struct ast_op *op, struct instance_key *key, in
     return differs;
 }
 
+/* Adds "when T is bool" to what holds only then. */
+static void explain_types(struct error *error, const struct ast_op *op,
+                          const struct instance_key *key, int round)
+{
+    bool typed = error->code == ERROR_TYPE_MISMATCH || error->code == ERROR_INTEGER_DIVISION ||
+                 error->code == ERROR_NOT_AN_INDEX || error->code == ERROR_NOT_A_CONDITION;
+    bool mixed = false;
+    for (size_t i = 0; i < key->types.count; i++)
+        mixed |= strcmp(type_class(op, key->types.at[i].name), "float") != 0;
+    if (!mixed || (round == 0 && !typed) || error->detail[0])
+        return;
+    char types[sizeof error->detail] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < key->types.count && length < sizeof types; i++)
+        length +=
+            (size_t)snprintf(types + length, sizeof types - length, "%s%s is %s", i ? ", " : "",
+                             key->types.at[i].name, dtype_name(key->types.at[i].dtype));
+    error_detail(error, "when %s", types);
+}
+
 static struct instance *check_op(struct lang *lang, const struct ast_op *op, struct errors *errors)
 {
     struct instance *first = NULL;
@@ -430,7 +480,10 @@ static struct instance *check_op(struct lang *lang, const struct ast_op *op, str
         if (!representative(op, &key, round))
             continue;
         instance_key_default(&key, op);
+        size_t before = errors->list.count;
         struct instance *instance = instance_get(lang, op, &key, errors);
+        for (size_t i = before; i < errors->list.count; i++)
+            explain_types(&errors->list.at[i], op, &key, round);
         if (round == 0)
             first = instance;
         if (!instance || !instance->part)
