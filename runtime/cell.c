@@ -1,12 +1,12 @@
 /*
  * The cell: the small program a kernel runs in.
  *
- * Theory of operation. The judge starts this program confined and with an empty environment. It maps
- * the buffers it was given, each between pages that cannot be touched, gives up its descriptors,
- * installs a filter of system calls, and only then loads the kernel, because a shared object may run
- * code as soon as it is loaded. Then it stops itself. Whenever the judge continues it, it makes the
- * calls that are listed in the control block and stops again. It is never trusted: the judge looks at
- * the clock, at the outputs, and at nothing else.
+ * Theory of operation. The judge starts this program confined and with an empty environment. It
+ * maps the buffers it was given, each between pages that cannot be touched, gives up its
+ * descriptors, installs a filter of system calls, and only then loads the kernel, because a shared
+ * object may run code as soon as it is loaded. Then it stops itself. Whenever the judge continues
+ * it, it makes the calls that are listed in the control block and stops again. It is never trusted:
+ * the judge looks at the clock, at the outputs, and at nothing else.
  *
  * Needs libc only.
  */
@@ -55,7 +55,8 @@ static void *map_region(const struct cell_region *region, int descriptor, int pr
     if (region->bytes == 0)
         return NULL;
     size_t length = region->bytes + 2 * (size_t)GUARD;
-    char *reserved = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *reserved =
+        mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED)
         give_up("no address space for the buffers");
     char *mapped = mmap(reserved + GUARD, region->bytes, protection,
@@ -100,7 +101,8 @@ static void catch_faults(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     stack_t stack = {.ss_size = SIGNAL_STACK};
-    stack.ss_sp = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack.ss_sp =
+        mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL) != 0)
         give_up("no stack for signals");
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -126,15 +128,42 @@ static bool install_filter(void)
 {
 #ifdef OWN_ARCHITECTURE
     static const int allowed[] = {
-        SYS_read,           SYS_write,          SYS_openat,       SYS_close,
-        SYS_fstat,          SYS_newfstatat,     SYS_lseek,        SYS_pread64,
-        SYS_munmap,         SYS_brk,            SYS_futex,        SYS_sched_yield,
-        SYS_set_robust_list, SYS_rseq,          SYS_rt_sigaction, SYS_rt_sigprocmask,
-        SYS_rt_sigreturn,   SYS_sigaltstack,    SYS_exit,         SYS_exit_group,
-        SYS_gettid,         SYS_getpid,         SYS_sched_getaffinity, SYS_sched_setaffinity,
-        SYS_madvise,        SYS_getrandom,      SYS_clock_gettime, SYS_clock_nanosleep,
-        SYS_nanosleep,      SYS_prlimit64,      SYS_set_tid_address, SYS_sysinfo,
-        SYS_uname,          SYS_getcpu,         SYS_restart_syscall, SYS_mremap,
+        SYS_read,
+        SYS_write,
+        SYS_openat,
+        SYS_close,
+        SYS_fstat,
+        SYS_newfstatat,
+        SYS_lseek,
+        SYS_pread64,
+        SYS_munmap,
+        SYS_brk,
+        SYS_futex,
+        SYS_sched_yield,
+        SYS_set_robust_list,
+        SYS_rseq,
+        SYS_rt_sigaction,
+        SYS_rt_sigprocmask,
+        SYS_rt_sigreturn,
+        SYS_sigaltstack,
+        SYS_exit,
+        SYS_exit_group,
+        SYS_gettid,
+        SYS_getpid,
+        SYS_sched_getaffinity,
+        SYS_sched_setaffinity,
+        SYS_madvise,
+        SYS_getrandom,
+        SYS_clock_gettime,
+        SYS_clock_nanosleep,
+        SYS_nanosleep,
+        SYS_prlimit64,
+        SYS_set_tid_address,
+        SYS_sysinfo,
+        SYS_uname,
+        SYS_getcpu,
+        SYS_restart_syscall,
+        SYS_mremap,
 #ifdef SYS_access
         SYS_access,
 #endif

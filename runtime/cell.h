@@ -1,7 +1,7 @@
 /*
- * What the judge and the cell say to each other: one shared page range. The judge fills it in before
- * the cell starts and between runs; the cell fills in the lower part. Nothing the cell writes is
- * believed: it serves messages only, verdicts come from the bytes of the outputs.
+ * What the judge and the cell say to each other: one shared page range. The judge fills it in
+ * before the cell starts and between runs; the cell fills in the lower part. Nothing the cell
+ * writes is believed: it serves messages only, verdicts come from the bytes of the outputs.
  *
  * Descriptors in the cell: 3 this control block, 4 the inputs (cannot be written there), 5 the
  * outputs. Argument 1 is the path of the kernel's shared object.
@@ -40,9 +40,9 @@ struct cell_control {
     uint16_t calls[CELL_MAX_CALLS]; /* slots */
     /* from the cell */
     uint32_t state;
-    int32_t filtered;        /* whether the system call filter is in force */
-    int32_t returned;        /* the first result that was not 0 */
-    uint32_t call;           /* the call under way */
+    int32_t filtered; /* whether the system call filter is in force */
+    int32_t returned; /* the first result that was not 0 */
+    uint32_t call;    /* the call under way */
     int32_t signal;
     uint64_t address, instruction, base; /* of a fault; base: where the kernel was loaded */
     uint64_t mapped[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];

@@ -66,6 +66,11 @@ struct ir_family {
     int count;
 };
 
+struct ir_type { /* a type variable of the op, and what it stands for in this part */
+    const char *name; /* "T" */
+    enum dtype dtype;
+};
+
 struct ir_scalar { /* a float or bool parameter */
     const char *name;
     enum dtype dtype;
@@ -253,6 +258,8 @@ struct ir_stage {
 struct ir_part {
     const char *name; /* "conv2d"; made unique in a program: "conv2d.2" */
     struct place place;
+    const struct ir_type *types;
+    int type_count;
     const struct ir_symbol *symbols;
     int symbol_count;
     const struct ir_family *families;

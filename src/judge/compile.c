@@ -20,8 +20,8 @@ enum { COMPILE_SECONDS = 60, COMPILE_OUTPUT = 16 << 10 };
 
 const char *const *judge_compiler_flags(void)
 {
-    static const char *const flags[] = {"-std=gnu17", "-O3",     "-march=native", "-fopenmp", "-g",
-                                        "-fPIC",      "-shared", NULL};
+    static const char *const flags[] = {"-std=gnu17", "-O3",   "-march=native", "-fopenmp",
+                                        "-g",         "-fPIC", "-shared",       NULL};
     return flags;
 }
 
@@ -91,8 +91,9 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
         arguments[count++] = rest[i];
     const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                        arena_printf(arena, "TMPDIR=%s", folder), "LC_ALL=C", NULL};
-    const char *const readable[] = {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache",
-                                    "/etc/alternatives", "/dev/null", NULL};
+    const char *const readable[] = {
+        "/usr",      "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
+        "/dev/null", NULL};
     const char *const writable[] = {folder, "/dev/null", NULL};
     struct sandbox_policy policy = {.layers = ~0U,
                                     .readable = readable,
@@ -102,10 +103,8 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
                                     .file_bytes = 256 << 20,
                                     .seconds = COMPILE_SECONDS};
     int output = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    struct sandbox_program program = {.arguments = arguments,
-                                      .environment = environment,
-                                      .directory = folder,
-                                      .output = output};
+    struct sandbox_program program = {
+        .arguments = arguments, .environment = environment, .directory = folder, .output = output};
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     compiled->layers = sandbox_available();
@@ -118,9 +117,11 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (output >= 0)
         close(output);
-    compiled->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    compiled->seconds =
+        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     compiled->output = read_output(arena, said);
-    if (child < 0 || !WIFEXITED(status) || (WEXITSTATUS(status) >= 119 && WEXITSTATUS(status) <= 123)) {
+    if (child < 0 || !WIFEXITED(status) ||
+        (WEXITSTATUS(status) >= 119 && WEXITSTATUS(status) <= 123)) {
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
             compiled->output = "the compiler did not finish in time";
             return true;

@@ -4,10 +4,10 @@
  *
  * The limit of an element is the largest of
  *   - a few units of the accuracy class at the expected value,
- *   - what the oracle's answer moves by when every input is disturbed by a few units of the class: no
- *     kernel that computes in the class can be expected to do better, and one that computes in
- *     a lesser class does thousands of times worse.
- * Outputs of integers and truth values must be equal; so must floats where the class is `exact`.
+ *   - what the oracle's answer moves by when every input is disturbed by a few units of the class:
+ * no kernel that computes in the class can be expected to do better, and one that computes in a
+ * lesser class does thousands of times worse. Outputs of integers and truth values must be equal;
+ * so must floats where the class is `exact`.
  */
 #include <math.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static double vary(enum draw_number variant, double value, struct random *random
     }
 }
 
-static void vary_input(const struct task_input *input, enum draw_number variant, struct array *array,
-                       struct random *random)
+static void vary_input(const struct task_input *input, enum draw_number variant,
+                       struct array *array, struct random *random)
 {
     int64_t row = array->rank ? array->dims[array->rank - 1] : 1;
     for (int64_t i = 0; i < array->count; i++) {
@@ -129,15 +129,15 @@ static bool make_limits(struct arena *arena, const struct task *task,
         if (!expected->floats)
             continue;
         int own = class_bits(dtype_name(expected->dtype));
-        double floor = fmax(4 * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
+        double floor =
+            fmax(4 * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
         draw->limits[o] = arena_array(arena, (size_t)expected->count + 1, sizeof(double));
         for (int64_t i = 0; i < expected->count; i++)
             draw->limits[o][i] = floor * fabs(expected->floats[i]) + 0x1p-140;
     }
     for (int round = 0; round < DISTURBANCES; round++) {
         struct array *moved = disturb(arena, part, draw->inputs, 2 * unit, random);
-        struct array *outputs =
-            arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
+        struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
         if (!evaluate(arena, binding, code, moved, outputs, error))
             return false;
         for (int o = 0; o < part->output_count; o++)

@@ -1,8 +1,9 @@
 /*
  * The verdict on a kernel: compiled, run and compared in a way it cannot influence.
  *
- * What is guaranteed: these bytes, for these inputs, appeared within this time, in a process that never
- * held the answer or the seed. A failed kernel is data (struct verdict); a failed judge is an error.
+ * What is guaranteed: these bytes, for these inputs, appeared within this time, in a process that
+ * never held the answer or the seed. A failed kernel is data (struct verdict); a failed judge is an
+ * error.
  */
 #ifndef SMELT_JUDGE_JUDGE_H
 #define SMELT_JUDGE_JUDGE_H

@@ -1,10 +1,10 @@
 /*
- * One launch of a kernel in a cell, for correctness: every draw twice, in two slots whose buffers lie
- * against the guard once with their start and once with their end, over two different poisons.
+ * One launch of a kernel in a cell, for correctness: every draw twice, in two slots whose buffers
+ * lie against the guard once with their start and once with their end, over two different poisons.
  *
- * The launch runs in a process of its own (the worker), since confining a child changes its parent. The
- * worker writes inputs while the cell is stopped, continues it for one call, waits until all of it
- * has stopped again, and compares. Only the struct launch_result comes back.
+ * The launch runs in a process of its own (the worker), since confining a child changes its parent.
+ * The worker writes inputs while the cell is stopped, continues it for one call, waits until all of
+ * it has stopped again, and compares. Only the struct launch_result comes back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,8 +96,8 @@ static char *make_file(int *descriptor, size_t bytes, bool sealed_for_writing)
 
 static bool make_buffers(struct worker *worker)
 {
-    worker->control = (struct cell_control *)make_file(&worker->descriptors[0],
-                                                       sizeof *worker->control, false);
+    worker->control =
+        (struct cell_control *)make_file(&worker->descriptors[0], sizeof *worker->control, false);
     if (!worker->control)
         return fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
     struct cell_control *control = worker->control;
@@ -111,8 +111,8 @@ static bool make_buffers(struct worker *worker)
     for (int i = 0; i < worker->part->scalar_count; i++)
         control->scalars[i] = worker->launch->binding->scalars[i];
     lay_out(worker);
-    worker->inputs = make_file(&worker->descriptors[1],
-                               worker->input_bytes ? worker->input_bytes : PAGE, true);
+    worker->inputs =
+        make_file(&worker->descriptors[1], worker->input_bytes ? worker->input_bytes : PAGE, true);
     worker->outputs = make_file(&worker->descriptors[2], worker->output_bytes, false);
     if (!worker->inputs || !worker->outputs)
         return fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
@@ -223,8 +223,8 @@ static bool report_fault(struct worker *worker)
         result->outcome = OUTCOME_OUT_OF_BOUNDS;
         return false;
     }
-    int number = tensor < inputs ? worker->part->inputs[tensor]
-                                 : worker->part->outputs[tensor - inputs];
+    int number =
+        tensor < inputs ? worker->part->inputs[tensor] : worker->part->outputs[tensor - inputs];
     const struct ir_tensor *entry = &worker->part->tensors[number];
     int64_t element = byte / (int64_t)dtype_bytes(entry->dtype);
     int64_t total = ir_tensor_shape(worker->launch->binding, number, NULL);
@@ -257,7 +257,8 @@ static bool report_end(struct worker *worker, enum waited waited, int status)
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
         return fail(worker, OUTCOME_OUT_OF_MEMORY, "the kernel was killed, most likely for memory");
     if (WIFSIGNALED(status)) {
-        snprintf(message, sizeof message, "the kernel was ended by %s", strsignal(WTERMSIG(status)));
+        snprintf(message, sizeof message, "the kernel was ended by %s",
+                 strsignal(WTERMSIG(status)));
         return fail(worker, OUTCOME_CRASH, message);
     }
     return fail(worker, OUTCOME_CRASH, "the kernel ended the process it ran in");
@@ -267,8 +268,8 @@ static bool start_cell(struct worker *worker, const char *runner)
 {
     const struct launch *launch = worker->launch;
     const char *const arguments[] = {runner, launch->library, NULL};
-    const char *const readable[] = {"/usr/lib", "/lib", "/lib64", "/etc/ld.so.cache", runner,
-                                    launch->library, "/dev/null", NULL};
+    const char *const readable[] = {"/usr/lib", "/lib",          "/lib64",    "/etc/ld.so.cache",
+                                    runner,     launch->library, "/dev/null", NULL};
     const char *const writable[] = {"/dev/null", NULL};
     struct sandbox_policy policy = {.layers = launch->layers,
                                     .readable = readable,
@@ -388,7 +389,8 @@ static bool check_draw(struct worker *worker, int draw)
             continue;
         worker->result->outcome = time ? OUTCOME_UNSTABLE : comparison.outcome;
         snprintf(worker->result->message, sizeof worker->result->message, "%s",
-                 time ? "the same inputs gave a right result once and a wrong one at other addresses"
+                 time
+                     ? "the same inputs gave a right result once and a wrong one at other addresses"
                  : comparison.outcome == OUTCOME_WRONG ? "the result is wrong"
                                                        : "the result is not accurate enough");
         return false;

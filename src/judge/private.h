@@ -29,10 +29,10 @@ void compiled_release(struct compiled *compiled);
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 
 struct draw {
-    const char *name;        /* "normal", "sparse" */
-    struct array *inputs;    /* one per input of the root */
-    struct array *expected;  /* one per output, not rounded */
-    double **limits;         /* per output, per element; NULL: must be exact */
+    const char *name;       /* "normal", "sparse" */
+    struct array *inputs;   /* one per input of the root */
+    struct array *expected; /* one per output, not rounded */
+    double **limits;        /* per output, per element; NULL: must be exact */
 };
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
@@ -46,10 +46,10 @@ int draw_count(const struct task_case *task_case);
 struct comparison {
     enum outcome outcome; /* OK, WRONG or INACCURATE */
     int output;
-    int64_t element;      /* the first that is off */
+    int64_t element; /* the first that is off */
     double expected, got, limit;
     int64_t wrong, total;
-    double worst;         /* in units of the limit */
+    double worst; /* in units of the limit */
     char pattern[120];
 };
 
@@ -65,8 +65,8 @@ struct launch {
     const char *directory; /* it may be read by the cell */
     int64_t scratch;
     int threads;
-    double seconds;        /* for one call */
-    unsigned layers;       /* wanted */
+    double seconds;  /* for one call */
+    unsigned layers; /* wanted */
     const struct draw *draws;
     int draw_count;
     bool deterministic;

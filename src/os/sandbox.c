@@ -1,10 +1,10 @@
 /*
  * Confinement, layer by layer. See sandbox.h.
  *
- * The order matters. The caller makes the namespaces for its children (unshare) and forks the init of
- * the process namespace, which only sleeps: a program that is itself pid 1 cannot be stopped by a
- * signal of its own. Then it forks the program, which gives up the rest from the inside: descriptors,
- * limits, files, privileges, system calls; and only then runs.
+ * The order matters. The caller makes the namespaces for its children (unshare) and forks the init
+ * of the process namespace, which only sleeps: a program that is itself pid 1 cannot be stopped by
+ * a signal of its own. Then it forks the program, which gives up the rest from the inside:
+ * descriptors, limits, files, privileges, system calls; and only then runs.
  */
 #include "os/sandbox.h"
 
@@ -91,8 +91,7 @@ static bool set_limit(int resource, rlim_t value)
 
 static bool apply_limits(const struct sandbox_policy *policy)
 {
-    bool good = set_limit(RLIMIT_CORE, 0) &&
-                set_limit(RLIMIT_FSIZE, (rlim_t)policy->file_bytes) &&
+    bool good = set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_FSIZE, (rlim_t)policy->file_bytes) &&
                 set_limit(RLIMIT_NOFILE, 64);
     if (policy->memory > 0)
         good = good && set_limit(RLIMIT_AS, (rlim_t)policy->memory);
@@ -140,8 +139,8 @@ static bool apply_landlock(const struct sandbox_policy *policy)
     long ruleset = syscall(SYS_landlock_create_ruleset, &attribute, sizeof attribute, 0);
     if (ruleset < 0)
         return false;
-    uint64_t reading = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
-                       LANDLOCK_ACCESS_FS_READ_DIR;
+    uint64_t reading =
+        LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     bool good = true;
     for (int i = 0; good && policy->readable && policy->readable[i]; i++)
         good = landlock_allow((int)ruleset, policy->readable[i], reading);
@@ -161,8 +160,7 @@ static bool apply_privileges(void)
     for (int capability = 0; capability <= 63; capability++)
         if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1)
             prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_capset, &header, none) == 0;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none) == 0;
 }
 
 /* Descriptors 0, 1, 2 and then the given ones from 3 on; all others are closed. */
@@ -208,8 +206,7 @@ _Noreturn static void run_confined(const struct sandbox_policy *policy,
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (!arrange_descriptors(program) ||
-        chdir(program->directory ? program->directory : "/") != 0)
+    if (!arrange_descriptors(program) || chdir(program->directory ? program->directory : "/") != 0)
         _exit(FAILED_DESCRIPTORS);
     if ((wants(policy, available, SANDBOX_LIMITS) && !apply_limits(policy)) ||
         (wants(policy, available, SANDBOX_LANDLOCK) && !apply_landlock(policy)) ||

@@ -1,9 +1,9 @@
 /*
  * Running a program that nobody trusts.
  *
- * Confinement comes in layers, each taken where the host offers it and left out where not; which ones
- * are in force is known afterwards and can be demanded beforehand. Nothing here needs to be root, and
- * being root is given up.
+ * Confinement comes in layers, each taken where the host offers it and left out where not; which
+ * ones are in force is known afterwards and can be demanded beforehand. Nothing here needs to be
+ * root, and being root is given up.
  *
  *   limits      memory, processor time, processes, file sizes, no core dumps
  *   privileges  no new ones (setuid programs lose theirs), all capabilities dropped
@@ -52,14 +52,14 @@ void sandbox_print_layers(struct text *out, unsigned layers);
 enum sandbox_calls { SANDBOX_CALLS_ALL, SANDBOX_CALLS_COMPILER };
 
 struct sandbox_policy {
-    unsigned layers;                /* wanted; what the host lacks is left out */
-    const char *const *readable;    /* paths it may read and execute, ends with NULL */
-    const char *const *writable;    /* paths it may also write below, ends with NULL */
-    enum sandbox_calls calls;       /* a cell installs its own filter later */
-    int64_t memory;                 /* bytes of address space; 0: no limit */
-    int64_t file_bytes;             /* largest file it may write */
-    int seconds;                    /* of processor time; 0: no limit */
-    int processes;                  /* most at once; 0: no limit */
+    unsigned layers;             /* wanted; what the host lacks is left out */
+    const char *const *readable; /* paths it may read and execute, ends with NULL */
+    const char *const *writable; /* paths it may also write below, ends with NULL */
+    enum sandbox_calls calls;    /* a cell installs its own filter later */
+    int64_t memory;              /* bytes of address space; 0: no limit */
+    int64_t file_bytes;          /* largest file it may write */
+    int seconds;                 /* of processor time; 0: no limit */
+    int processes;               /* most at once; 0: no limit */
 };
 
 struct sandbox_program {
@@ -68,7 +68,7 @@ struct sandbox_program {
     const char *directory;          /* NULL: "/" */
     const int *descriptors;         /* become 3, 4, ... in the program; nothing else is inherited */
     int descriptor_count;
-    int output;                     /* becomes 1 and 2; -1: /dev/null */
+    int output; /* becomes 1 and 2; -1: /dev/null */
 };
 
 struct sandbox_process {
@@ -78,8 +78,8 @@ struct sandbox_process {
 };
 
 /*
- * Starts it. The caller is its parent: it may stop, continue and wait for it. False when it could not
- * be started at all. A caller that wants a process namespace must not have threads.
+ * Starts it. The caller is its parent: it may stop, continue and wait for it. False when it could
+ * not be started at all. A caller that wants a process namespace must not have threads.
  */
 bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_program *program,
                    struct sandbox_process *process, struct error *error);

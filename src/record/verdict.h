@@ -37,25 +37,25 @@ struct mismatch {
 };
 
 struct case_result {
-    const char *text;       /* "B=[4096], D=1024" */
-    bool held;              /* drawn by the judge, not one of the task's */
+    const char *text; /* "B=[4096], D=1024" */
+    bool held;        /* drawn by the judge, not one of the task's */
     enum outcome outcome;
-    double worst;           /* largest error in units of the limit, over all draws */
-    int64_t skipped;        /* elements where the plain version overflows */
-    double microseconds;    /* median; nan when not timed */
+    double worst;        /* largest error in units of the limit, over all draws */
+    int64_t skipped;     /* elements where the plain version overflows */
+    double microseconds; /* median; nan when not timed */
     struct interval time;
 };
 
 struct verdict {
     enum outcome outcome;
-    char message[400];      /* one sentence */
-    char detail[2000];      /* compiler output, signal, place */
-    const char *id;         /* replays the very draw that failed; NULL when ok */
+    char message[400];         /* one sentence */
+    char detail[2000];         /* compiler output, signal, place */
+    const char *id;            /* replays the very draw that failed; NULL when ok */
     struct mismatch *mismatch; /* NULL unless wrong, inaccurate or unstable */
     struct case_result *cases;
     int case_count;
-    const char *isolation;  /* layers in force, "user pid net landlock seccomp" */
-    const char *compiler;   /* version and flags */
+    const char *isolation; /* layers in force, "user pid net landlock seccomp" */
+    const char *compiler;  /* version and flags */
     double compile_seconds, check_seconds;
 };
 
