@@ -21,21 +21,9 @@
 #include "os/os.h"
 #include "runtime/cell.h"
 
-enum { PAGE = 4096, ALIGNMENT = 64, LOAD_SECONDS = 10 };
+#include "judge/launch.h"
 
-struct worker {
-    const struct launch *launch;
-    const struct ir_part *part;
-    struct launch_result *result;
-    struct cell_control *control;
-    char *inputs, *outputs; /* the two files, mapped */
-    size_t input_bytes, output_bytes;
-    int descriptors[3];
-    struct sandbox_process process;
-    int slots;
-};
-
-static bool fail(struct worker *worker, enum outcome outcome, const char *message)
+bool worker_fail(struct worker *worker, enum outcome outcome, const char *message)
 {
     worker->result->outcome = outcome;
     snprintf(worker->result->message, sizeof worker->result->message, "%s", message);
@@ -49,7 +37,7 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-static size_t tensor_bytes(const struct worker *worker, int tensor)
+size_t worker_tensor_bytes(const struct worker *worker, int tensor)
 {
     const struct ir_tensor *entry = &worker->part->tensors[tensor];
     return (size_t)ir_tensor_shape(worker->launch->binding, tensor, NULL) *
@@ -73,10 +61,10 @@ static void lay_out(struct worker *worker)
     for (int slot = 0; slot < worker->slots; slot++) {
         for (int i = 0; i < inputs; i++)
             place(&control->regions[slot][i], &worker->input_bytes,
-                  tensor_bytes(worker, worker->part->inputs[i]), slot);
+                  worker_tensor_bytes(worker, worker->part->inputs[i]), slot);
         for (int o = 0; o < outputs; o++)
             place(&control->regions[slot][inputs + o], &worker->output_bytes,
-                  tensor_bytes(worker, worker->part->outputs[o]), slot);
+                  worker_tensor_bytes(worker, worker->part->outputs[o]), slot);
         place(&control->regions[slot][inputs + outputs], &worker->output_bytes,
               (size_t)worker->launch->scratch, slot);
     }
@@ -94,12 +82,12 @@ static char *make_file(int *descriptor, size_t bytes, bool sealed_for_writing)
     return mapped;
 }
 
-static bool make_buffers(struct worker *worker)
+bool worker_make_buffers(struct worker *worker)
 {
     worker->control =
         (struct cell_control *)make_file(&worker->descriptors[0], sizeof *worker->control, false);
     if (!worker->control)
-        return fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
     struct cell_control *control = worker->control;
     control->magic = CELL_MAGIC;
     control->input_count = worker->part->input_count;
@@ -115,7 +103,7 @@ static bool make_buffers(struct worker *worker)
         make_file(&worker->descriptors[1], worker->input_bytes ? worker->input_bytes : PAGE, true);
     worker->outputs = make_file(&worker->descriptors[2], worker->output_bytes, false);
     if (!worker->inputs || !worker->outputs)
-        return fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
     return true;
 }
 
@@ -135,7 +123,7 @@ static unsigned char poison(int slot)
     return slot % 2 ? 0x5b : 0xa6;
 }
 
-static void fill_slot(struct worker *worker, int slot, const struct draw *draw)
+void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw)
 {
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     for (int i = 0; i < inputs; i++) {
@@ -158,9 +146,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG };
-
-static enum waited wait_for_stop(struct worker *worker, double seconds, int *status)
+enum waited worker_wait(struct worker *worker, double seconds, int *status)
 {
     double deadline = now() + seconds;
     struct timespec pause = {0, 20000};
@@ -238,11 +224,11 @@ static bool report_fault(struct worker *worker)
 }
 
 /* The cell ended, or did not stop: why? */
-static bool report_end(struct worker *worker, enum waited waited, int status)
+bool worker_report_end(struct worker *worker, enum waited waited, int status)
 {
     struct cell_control *control = worker->control;
     if (waited == WAITED_TOO_LONG)
-        return fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
+        return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
     worker->process.pid = 0;
     if (control->state == CELL_FAULT)
         return report_fault(worker);
@@ -250,21 +236,22 @@ static bool report_end(struct worker *worker, enum waited waited, int status)
     control->message[sizeof control->message - 1] = 0;
     if (control->state == CELL_NO_KERNEL) {
         snprintf(message, sizeof message, "the kernel could not be loaded: %s", control->message);
-        return fail(worker, OUTCOME_LAUNCH_ERROR, message);
+        return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }
     if (control->state == CELL_STARTING && WIFEXITED(status) && WEXITSTATUS(status) >= 119)
-        return fail(worker, OUTCOME_JUDGE_FAULT, "the cell could not be started");
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell could not be started");
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return fail(worker, OUTCOME_OUT_OF_MEMORY, "the kernel was killed, most likely for memory");
+        return worker_fail(worker, OUTCOME_OUT_OF_MEMORY,
+                           "the kernel was killed, most likely for memory");
     if (WIFSIGNALED(status)) {
         snprintf(message, sizeof message, "the kernel was ended by %s",
                  strsignal(WTERMSIG(status)));
-        return fail(worker, OUTCOME_CRASH, message);
+        return worker_fail(worker, OUTCOME_CRASH, message);
     }
-    return fail(worker, OUTCOME_CRASH, "the kernel ended the process it ran in");
+    return worker_fail(worker, OUTCOME_CRASH, "the kernel ended the process it ran in");
 }
 
-static bool start_cell(struct worker *worker, const char *runner)
+bool worker_start_cell(struct worker *worker, const char *runner)
 {
     const struct launch *launch = worker->launch;
     const char *const arguments[] = {runner, launch->library, NULL};
@@ -283,15 +270,16 @@ static bool start_cell(struct worker *worker, const char *runner)
                                       .output = -1};
     struct error error;
     if (!sandbox_start(&policy, &program, &worker->process, &error))
-        return fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
     int status = 0;
-    enum waited waited = wait_for_stop(worker, LOAD_SECONDS, &status);
+    enum waited waited = worker_wait(worker, LOAD_SECONDS, &status);
     if (waited == WAITED_TOO_LONG)
-        return fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
+        return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
     if (waited != WAITED_STOPPED)
-        return report_end(worker, waited, status);
+        return worker_report_end(worker, waited, status);
     if (worker->control->state != CELL_READY)
-        return fail(worker, OUTCOME_CHEAT, "the kernel stopped its process while being loaded");
+        return worker_fail(worker, OUTCOME_CHEAT,
+                           "the kernel stopped its process while being loaded");
     worker->result->layers = worker->process.layers;
     if (!worker->control->filtered)
         worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
@@ -308,16 +296,17 @@ static bool call_slot(struct worker *worker, int slot)
     control->returned = 0;
     int status = 0;
     kill(worker->process.pid, SIGCONT);
-    enum waited waited = wait_for_stop(worker, worker->launch->seconds, &status);
+    enum waited waited = worker_wait(worker, worker->launch->seconds, &status);
     if (waited != WAITED_STOPPED)
-        return report_end(worker, waited, status);
+        return worker_report_end(worker, waited, status);
     if (control->state != CELL_DONE)
-        return fail(worker, OUTCOME_CHEAT, "the kernel stopped its process before it was done");
+        return worker_fail(worker, OUTCOME_CHEAT,
+                           "the kernel stopped its process before it was done");
     if (control->returned != 0) {
         char message[120];
         snprintf(message, sizeof message, "the kernel returned %d: it cannot do this call",
                  control->returned);
-        return fail(worker, OUTCOME_LAUNCH_ERROR, message);
+        return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }
     return true;
 }
@@ -328,7 +317,7 @@ static bool surroundings_intact(struct worker *worker, int slot)
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     for (int o = 0; o <= outputs; o++) {
         const struct cell_region *region = &worker->control->regions[slot][inputs + o];
-        size_t bytes = o < outputs ? tensor_bytes(worker, worker->part->outputs[o])
+        size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
                                    : (size_t)worker->launch->scratch;
         const unsigned char *at = (const unsigned char *)worker->outputs + region->offset;
         for (size_t i = 0; i < region->bytes; i++) {
@@ -349,7 +338,7 @@ static bool surroundings_intact(struct worker *worker, int slot)
     return true;
 }
 
-static void output_pointers(const struct worker *worker, int slot, const void **pointers)
+void worker_output_pointers(const struct worker *worker, int slot, const void **pointers)
 {
     int inputs = worker->part->input_count;
     for (int o = 0; o < worker->part->output_count; o++) {
@@ -361,10 +350,10 @@ static void output_pointers(const struct worker *worker, int slot, const void **
 static bool same_bytes(const struct worker *worker, int one, int other)
 {
     const void *a[CELL_MAX_TENSORS], *b[CELL_MAX_TENSORS];
-    output_pointers(worker, one, a);
-    output_pointers(worker, other, b);
+    worker_output_pointers(worker, one, a);
+    worker_output_pointers(worker, other, b);
     for (int o = 0; o < worker->part->output_count; o++)
-        if (memcmp(a[o], b[o], tensor_bytes(worker, worker->part->outputs[o])) != 0)
+        if (memcmp(a[o], b[o], worker_tensor_bytes(worker, worker->part->outputs[o])) != 0)
             return false;
     return true;
 }
@@ -378,7 +367,7 @@ static bool check_draw(struct worker *worker, int draw)
         if (!call_slot(worker, slot) || !surroundings_intact(worker, slot))
             return false;
         struct comparison comparison;
-        output_pointers(worker, slot, pointers);
+        worker_output_pointers(worker, slot, pointers);
         compare_outputs(worker->launch->binding, &worker->launch->draws[draw], pointers,
                         &comparison);
         if (comparison.worst < worst)
@@ -396,8 +385,9 @@ static bool check_draw(struct worker *worker, int draw)
         return false;
     }
     if (worker->launch->deterministic && !same_bytes(worker, 2 * draw, 2 * draw + 1))
-        return fail(worker, OUTCOME_UNSTABLE,
-                    "the same inputs gave different results, and the task says `deterministic`");
+        return worker_fail(
+            worker, OUTCOME_UNSTABLE,
+            "the same inputs gave different results, and the task says `deterministic`");
     return true;
 }
 
@@ -406,11 +396,11 @@ static void work(const struct launch *launch, const char *runner, struct launch_
     struct worker worker = {.launch = launch, .part = launch->binding->part, .result = result};
     worker.slots = 2 * launch->draw_count;
     result->outcome = OUTCOME_JUDGE_FAULT;
-    bool good = make_buffers(&worker);
+    bool good = worker_make_buffers(&worker);
     for (int draw = 0; good && draw < launch->draw_count; draw++)
         for (int time = 0; time < 2; time++)
-            fill_slot(&worker, 2 * draw + time, &launch->draws[draw]);
-    good = good && start_cell(&worker, runner);
+            worker_fill_slot(&worker, 2 * draw + time, &launch->draws[draw]);
+    good = good && worker_start_cell(&worker, runner);
     for (int draw = 0; good && draw < launch->draw_count; draw++) {
         result->draw = draw;
         good = check_draw(&worker, draw);
@@ -421,7 +411,7 @@ static void work(const struct launch *launch, const char *runner, struct launch_
 }
 
 /* The cell's runner lies beside smelt, or where it was installed. */
-static const char *find_runner(struct arena *arena)
+const char *launch_find_runner(struct arena *arena)
 {
     const char *own = process_own_path(arena);
     const char *slash = own ? strrchr(own, '/') : NULL;
@@ -443,7 +433,7 @@ static const char *find_runner(struct arena *arena)
 bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error)
 {
     struct arena arena = {0};
-    const char *runner = find_runner(&arena);
+    const char *runner = launch_find_runner(&arena);
     if (!runner) {
         arena_release(&arena);
         error_set(error, ERROR_MISSING_TOOL, "the runner 'smelt-cell' is not found");
