@@ -326,6 +326,13 @@ struct ir_binding *ir_bind_call(struct arena *arena, const struct ir_binding *ca
 /* Elements of a tensor, dims written to `dims` when not NULL. */
 int64_t ir_tensor_shape(const struct ir_binding *binding, int tensor, int64_t *dims);
 
+/* ---- work (work.c): what it takes at least, as the op is written ---- */
+
+/* Float operations, each function counted as one, combining too. */
+double ir_operations(const struct ir_binding *binding);
+/* Bytes of inputs and outputs, each once. */
+double ir_bytes(const struct ir_binding *binding);
+
 /* ---- folding (fold.c): nodes without reads and indices, such as arguments and monoids ---- */
 
 struct ir_value { /* of a node: `number` when its type is a float, else `integer` */

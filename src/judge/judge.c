@@ -262,8 +262,12 @@ bool judge_kernel(struct arena *arena, const struct task *task, const struct sou
         if (options->only_case < 0 || options->only_case == i)
             good = judge_case(&judging, &task->cases[i], i, &stop);
     verdict->check_seconds = clock_seconds() - start;
-    compiled_release(&judging.compiled);
     if (good)
         finish(&judging);
+    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
+    if (good && whole && verdict->outcome == OUTCOME_OK)
+        good = time_kernel(arena, task, options, judging.seed, source, &judging.compiled, verdict,
+                           error);
+    compiled_release(&judging.compiled);
     return good;
 }

@@ -20,6 +20,9 @@ struct judge_options {
     double seconds;               /* for one call before it counts as hung; 0: 10 */
     int only_case;                /* -1: all */
     int only_draw;                /* -1: all; with seed: replays a failure */
+    bool check_only;              /* no timing */
+    double time_seconds;          /* for timing one case; 0: 3 */
+    const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */
 };
 

@@ -26,6 +26,13 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
                     struct error *error);
 void compiled_release(struct compiled *compiled);
 
+/* ---- timing (timing.c) ---- */
+
+/* Times the cases marked `time` and fills in the verdict's. False when the judge failed. */
+bool time_kernel(struct arena *arena, const struct task *task, const struct judge_options *options,
+                 uint64_t seed, const struct source *source, const struct compiled *compiled,
+                 struct verdict *verdict, struct error *error);
+
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 
 struct draw {

@@ -36,14 +36,26 @@ struct mismatch {
     const char *pattern;         /* a sentence: "every element from row 64 on" */
 };
 
+/* How a kernel compares with one baseline. */
+struct speedup {
+    const char *baseline;  /* "plain", "kernel:mine.c" */
+    double microseconds;   /* of the baseline */
+    struct interval ratio; /* baseline's time over the kernel's: above 1 the kernel is faster */
+    bool decided;          /* the interval excludes 1 */
+};
+
 struct case_result {
     const char *text; /* "B=[4096], D=1024" */
     bool held;        /* drawn by the judge, not one of the task's */
     enum outcome outcome;
-    double worst;        /* largest error in units of the limit, over all draws */
-    int64_t skipped;     /* elements where the plain version overflows */
-    double microseconds; /* median; nan when not timed */
-    struct interval time;
+    double worst;                /* largest error in units of the limit, over all draws */
+    int64_t skipped;             /* elements where the plain version overflows */
+    double microseconds;         /* of one call; nan when not timed */
+    struct interval time;        /* the same with its 95 % interval over launches */
+    double gigabytes, gigaflops; /* per second, of the op as it is written */
+    int rounds;                  /* launches of each kernel */
+    struct speedup *speedups;
+    int speedup_count;
 };
 
 struct verdict {
