@@ -21,6 +21,16 @@ static const struct option options[] = {
      .help =
          "the least isolation that is accepted: none, basic (limits, privileges, system calls), "
          "strong (and files), full (and namespaces)"},
+    {.name = "baseline",
+     .letter = 'b',
+     .argument = "NAME",
+     .repeated = true,
+     .help = "compare with this: plain (the default: the plain kernel smelt writes), or "
+             "kernel:FILE.c (a kernel of your own)"},
+    {.name = "check-only", .help = "find out whether it is right, do not time it"},
+    {.name = "seconds",
+     .argument = "S",
+     .help = "time to spend on timing one case (3 when not given)"},
     {.name = "replay",
      .argument = "ID",
      .help = "run the very draw again that a verdict names by this id"},
@@ -35,6 +45,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"smelt judge softmax.op kernel.c", "by all cases of the file's task"},
     {"smelt judge softmax B=[8] D=1024 kernel.c", "an op of the library at sizes of your choice"},
+    {"smelt judge softmax.op new.c --baseline kernel:old.c", "is the new one faster than mine?"},
     {"smelt judge softmax.op kernel.c --replay 3f2a9c0d11e07b52.0.4 --out data",
      "the draw that failed, again, with its arrays"},
     {0},
@@ -77,17 +88,47 @@ static bool parse_number(struct invocation *invocation, const char *name, int le
     return false;
 }
 
+static void take_baselines(struct invocation *invocation, struct judge_options *chosen)
+{
+    struct names VECTOR(const char *) names = {0};
+    size_t cursor = 0;
+    for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
+        vector_push(invocation->arena, &names, name);
+    if (names.count == 0)
+        return;
+    vector_push(invocation->arena, &names, NULL);
+    chosen->baselines = names.at;
+}
+
+static bool take_seconds(struct invocation *invocation, struct judge_options *chosen)
+{
+    const char *text = option_value(invocation, "seconds");
+    char *end;
+    if (!text)
+        return true;
+    chosen->time_seconds = strtod(text, &end);
+    if (*text && *end == 0 && chosen->time_seconds > 0 && chosen->time_seconds < 1e6)
+        return true;
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--seconds takes a number above 0, not '%s'", text),
+               "smelt help judge");
+    return false;
+}
+
 static bool take_options(struct invocation *invocation, struct request *request)
 {
     struct judge_options *chosen = &request->options;
     *chosen = (struct judge_options){.only_case = -1, .only_draw = -1};
+    chosen->check_only = option_given(invocation, "check-only");
+    take_baselines(invocation, chosen);
     const char *level = option_value(invocation, "isolation");
     const char *id = option_value(invocation, "replay");
     if (level)
         sandbox_level_parse(level, &chosen->isolation);
     chosen->keep = option_value(invocation, "out");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
-        !parse_number(invocation, "threads", 1, &chosen->threads))
+        !parse_number(invocation, "threads", 1, &chosen->threads) ||
+        !take_seconds(invocation, chosen))
         return false;
     if (id && !parse_id(id, chosen)) {
         error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
@@ -161,6 +202,25 @@ static void print_index(struct text *out, const struct mismatch *mismatch)
     text_char(out, ']');
 }
 
+static void print_case(struct text *out, const struct case_result *result)
+{
+    text_printf(out, "    case %s: %s", result->text, outcome_name(result->outcome));
+    if (isnan(result->microseconds)) {
+        text_char(out, '\n');
+        return;
+    }
+    text_printf(out, ", %.4g us (%.4g to %.4g over %d launches), %.3g GB/s, %.3g GFLOP/s\n",
+                result->microseconds, result->time.low, result->time.high, result->rounds,
+                result->gigabytes, result->gigaflops);
+    for (int i = 0; i < result->speedup_count; i++) {
+        const struct speedup *speedup = &result->speedups[i];
+        text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us)%s\n",
+                    speedup->ratio.middle, speedup->baseline, speedup->ratio.low,
+                    speedup->ratio.high, speedup->microseconds,
+                    speedup->decided ? "" : ": undecided");
+    }
+}
+
 static void print_verdict(struct invocation *invocation, const char *name,
                           const struct verdict *verdict)
 {
@@ -182,14 +242,43 @@ static void print_verdict(struct invocation *invocation, const char *name,
         line += length + (line[length] != 0);
     }
     for (int i = 0; i < verdict->case_count; i++)
-        text_printf(&out, "    case %s: %s\n", verdict->cases[i].text,
-                    outcome_name(verdict->cases[i].outcome));
+        print_case(&out, &verdict->cases[i]);
     if (verdict->id)
         text_printf(&out, "    replay with --replay %s\n", verdict->id);
     text_printf(&out, "    compiled in %.2f s, checked in %.2f s; isolation: %s\n",
                 verdict->compile_seconds, verdict->check_seconds,
                 verdict->isolation ? verdict->isolation : "compiler only");
     output_text(&out);
+}
+
+static void write_interval(struct json *json, const char *key, const struct interval *interval)
+{
+    json_object(json, key);
+    json_double(json, "low", interval->low);
+    json_double(json, "middle", interval->middle);
+    json_double(json, "high", interval->high);
+    json_end(json);
+}
+
+static void write_times(struct json *json, const struct case_result *result)
+{
+    if (isnan(result->microseconds))
+        return;
+    write_interval(json, "microseconds", &result->time);
+    json_double(json, "gigabytes_per_second", result->gigabytes);
+    json_double(json, "gigaflops", result->gigaflops);
+    json_int(json, "launches", result->rounds);
+    json_array(json, "speedups");
+    for (int i = 0; i < result->speedup_count; i++) {
+        const struct speedup *speedup = &result->speedups[i];
+        json_object(json, NULL);
+        json_string(json, "baseline", speedup->baseline);
+        json_double(json, "microseconds", speedup->microseconds);
+        write_interval(json, "ratio", &speedup->ratio);
+        json_bool(json, "decided", speedup->decided);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 static void write_verdict(struct json *json, const char *name, const struct verdict *verdict)
@@ -222,6 +311,7 @@ static void write_verdict(struct json *json, const char *name, const struct verd
         json_string(json, "case", verdict->cases[i].text);
         json_string(json, "outcome", outcome_name(verdict->cases[i].outcome));
         json_double(json, "worst", verdict->cases[i].worst);
+        write_times(json, &verdict->cases[i]);
         json_end(json);
     }
     json_end(json);

@@ -381,7 +381,7 @@ static double student(int degrees)
 /* Of positive values, by their logarithms. */
 static struct interval log_interval(const double *values, int count)
 {
-    double logs[CONTEST_MOST_ROUNDS];
+    double logs[CONTEST_MOST_ROUNDS] = {0};
     for (int i = 0; i < count; i++)
         logs[i] = log(values[i]);
     double mean = statistics_mean(logs, (size_t)count);

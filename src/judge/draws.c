@@ -114,6 +114,40 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
 
 enum { DISTURBANCES = 3 };
 
+/* How many values the longest reduction combines, calls and loops included. */
+static double longest_reduction(struct arena *arena, const struct ir_binding *binding,
+                                const struct ir_stage *stages, int count)
+{
+    double longest = 1;
+    for (int s = 0; s < count; s++) {
+        const struct ir_stage *stage = &stages[s];
+        double length = 1;
+        if (stage->kind == IR_CALL) {
+            struct ir_binding *callee = ir_bind_call(arena, binding, stage);
+            if (callee)
+                length = longest_reduction(arena, callee, callee->part->stages,
+                                           callee->part->stage_count);
+        } else if (stage->kind == IR_LOOP) {
+            length = longest_reduction(arena, binding, stage->body, stage->body_count);
+        }
+        int first = stage->kind == IR_REDUCE    ? stage->left_count
+                    : stage->kind == IR_SCATTER ? 0
+                                                : stage->index_count;
+        for (int i = first; i < stage->index_count; i++) {
+            const struct ir_size *extent = binding->part->indices[stage->indices[i]].extent;
+            int64_t value;
+            if (extent && ir_size_eval(extent, binding->sizes, &value))
+                length *= (double)(value > 0 ? value : 1);
+        }
+        int64_t along;
+        if (stage->kind == IR_SCAN && binding->part->indices[stage->along].extent &&
+            ir_size_eval(binding->part->indices[stage->along].extent, binding->sizes, &along))
+            length *= (double)(along > 0 ? along : 1);
+        longest = fmax(longest, length);
+    }
+    return longest;
+}
+
 static bool make_limits(struct arena *arena, const struct task *task,
                         const struct ir_binding *binding, struct oracle_code *code,
                         struct draw *draw, struct random *random, struct error *error)
@@ -124,6 +158,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
     if (bits == 0)
         return true;
     double unit = ldexp(1, 1 - bits);
+    double few = 4 + 0.5 * sqrt(longest_reduction(arena, binding, part->stages, part->stage_count));
     for (int o = 0; o < part->output_count; o++) {
         const struct array *expected = &draw->expected[o];
         if (!expected->floats)
@@ -136,7 +171,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
             draw->limits[o][i] = floor * fabs(expected->floats[i]) + 0x1p-140;
     }
     for (int round = 0; round < DISTURBANCES; round++) {
-        struct array *moved = disturb(arena, part, draw->inputs, 2 * unit, random);
+        struct array *moved = disturb(arena, part, draw->inputs, unit, random);
         struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
         if (!evaluate(arena, binding, code, moved, outputs, error))
             return false;
@@ -144,7 +179,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
             for (int64_t i = 0; draw->limits[o] && i < outputs[o].count; i++) {
                 double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
                 if (change < INFINITY)
-                    draw->limits[o][i] = fmax(draw->limits[o][i], 4 * change);
+                    draw->limits[o][i] = fmax(draw->limits[o][i], few * change);
             }
     }
     return true;

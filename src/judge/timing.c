@@ -154,7 +154,7 @@ static bool time_case(struct timing *timing, const struct task_case *task_case,
             return error_set(timing->error, ERROR_TOOL_FAILED, "timing of '%s' failed: %s",
                              contestants[c].name, standings[c].message);
         verdict->outcome = out->outcome = standings[c].outcome;
-        snprintf(verdict->message, sizeof verdict->message, "%s", standings[c].message);
+        snprintf(verdict->message, sizeof verdict->message, "%.199s", standings[c].message);
         return true;
     }
     fill_in(timing, binding, contestants, standings, count, rounds, out);
