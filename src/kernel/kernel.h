@@ -29,10 +29,10 @@
 struct kernel {
     const struct source *source;
     bool has_manifest;
-    const char *op;                /* "softmax" */
-    const char *instance;          /* "T=f32 B=1", or "" */
-    const char *target;            /* "cpu" */
-    const struct ir_fact *holds;   /* over the symbols of the part */
+    const char *op;              /* "softmax" */
+    const char *instance;        /* "T=f32 B=1", or "" */
+    const char *target;          /* "cpu" */
+    const struct ir_fact *holds; /* over the symbols of the part */
     int holds_count;
     const struct ir_size *scratch; /* NULL: none */
     int threads;                   /* 0: as many as it is given */
@@ -49,8 +49,7 @@ void kernel_print_manifest(struct text *out, const struct kernel *kernel,
 /* "T=f32 B=1" of a part: what `op` lines carry. */
 void kernel_print_instance(struct text *out, const struct ir_part *part);
 /* Whether it may be called at these sizes (one per symbol); else *which is the fact that fails. */
-bool kernel_holds(const struct kernel *kernel, const int64_t *sizes,
-                  const struct ir_fact **which);
+bool kernel_holds(const struct kernel *kernel, const int64_t *sizes, const struct ir_fact **which);
 /* Bytes of scratch at these sizes; -1 when that overflows or is negative. */
 int64_t kernel_scratch(const struct kernel *kernel, const int64_t *sizes);
 
