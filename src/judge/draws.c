@@ -165,7 +165,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
             continue;
         int own = class_bits(dtype_name(expected->dtype));
         double floor =
-            fmax(4 * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
+            fmax(few * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
         draw->limits[o] = arena_array(arena, (size_t)expected->count + 1, sizeof(double));
         for (int64_t i = 0; i < expected->count; i++)
             draw->limits[o][i] = floor * fabs(expected->floats[i]) + 0x1p-140;

@@ -1,7 +1,7 @@
 /*
  * One operation of ops.def as C. Its arguments are written by emit_node.
  */
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 const char *emit_rounding(enum dtype type)
 {

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 const char *emit_type(enum dtype type)
 {

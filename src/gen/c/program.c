@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 static void emit_indent(struct emitter *emitter)
 {
@@ -288,7 +288,7 @@ static void emit_entry(struct emitter *emitter, const struct ir_part *root, cons
     emit_close(emitter);
 }
 
-void oracle_emit(struct text *out, const struct ir_program *program)
+void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form)
 {
     struct emitter emitter = {
         .arena = out->arena,

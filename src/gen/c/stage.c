@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 /* ---- what all kinds share ---- */
 

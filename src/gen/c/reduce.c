@@ -6,7 +6,7 @@
  */
 #include <limits.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 struct accumulators { /* one per component */
     const char **names;

@@ -6,7 +6,7 @@
  * Bits must come out as the interpreter's, so nothing here depends on the optimiser: only
  * operations that IEEE defines to the last bit, and calls of libm that -fno-builtin keeps as calls.
  */
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 enum { LINE_LENGTH = 98 };
 

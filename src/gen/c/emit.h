@@ -7,10 +7,10 @@
  * a name. A read moves out of a loop only with a test that the loop is not empty, since it may be
  * out of bounds when it is, and never out of a loop over a range.
  */
-#ifndef SMELT_ORACLE_EMIT_H
-#define SMELT_ORACLE_EMIT_H
+#ifndef SMELT_GEN_C_EMIT_H
+#define SMELT_GEN_C_EMIT_H
 
-#include "oracle/oracle.h"
+#include "gen/gen.h"
 
 /* ---- names (emit_names.c): C identifiers, each used for one thing at a time ---- */
 

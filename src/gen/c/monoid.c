@@ -2,7 +2,7 @@
  * Monoids as C: operators and prelude functions for those built in, a structure and two functions
  * for each of the user's.
  */
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 static const char *user_name(struct emitter *emitter, const struct ir_monoid *monoid)
 {

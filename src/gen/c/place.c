@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 enum { INSIDE_LENGTH = 60 }; /* longer expressions get a name, for the reader and for brackets */
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "oracle/emit.h"
+#include "gen/c/emit.h"
 
 enum { NAME_LENGTH = 60 }; /* longer names are cut: C compilers and readers have limits */
 
