@@ -10,8 +10,8 @@
 /*
  * The plain lowering: any program as readable C, one loop nest per stage, nothing clever.
  *
- * GEN_REFERENCE is the compiled form of the oracle: every float a double, every integer an int64, values
- * rounded only where a type is declared. Entry: smelt_oracle (see src/oracle/compile.c).
+ * GEN_REFERENCE is the compiled form of the oracle: every float a double, every integer an int64,
+ * values rounded only where a type is declared. Entry: smelt_oracle (see src/oracle/compile.c).
  * GEN_PLAIN is a kernel: tensors in their own types, floats computed in float (double where the op
  * says f64), sums added up pairwise, entry and manifest as src/kernel/kernel.h says. It is where
  * people and proposers start from, and the yardstick of accuracy.

@@ -51,8 +51,7 @@ struct oracle_points *oracle_points_open(struct arena *arena, const struct ir_bi
 bool oracle_point(struct oracle_points *points, int output, const int64_t *at,
                   struct ir_value *value, struct error *error);
 
-/* The compiled form: source text, then the loaded function. */
-void oracle_emit(struct text *out, const struct ir_program *program);
+/* The compiled form: gen_plain_c of GEN_REFERENCE, as a loaded function. */
 struct oracle_code;
 /* Compiles or finds in the cache (XDG_CACHE_HOME/smelt/oracle, SMELT_CACHE). Lives until closed. */
 struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,

@@ -1,5 +1,5 @@
 /*
- * Private to the emitter (emit*.c): what is known while C is written from a program.
+ * Private to src/gen/c: what is known while C is written from a program.
  *
  * A stage becomes a nest of loops. Every node of the stage is evaluated at the shallowest depth of
  * the nest where its arguments are known: depth 0 stands before all loops, depth d inside the first
@@ -12,7 +12,7 @@
 
 #include "gen/gen.h"
 
-/* ---- names (emit_names.c): C identifiers, each used for one thing at a time ---- */
+/* ---- names (names.c): C identifiers, each used for one thing at a time ---- */
 
 struct names {
     struct arena *arena;
@@ -120,7 +120,7 @@ void emit_open(struct emitter *emitter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void emit_close(struct emitter *emitter);
 
-/* ---- values (emit_value.c, emit_operation.c) ---- */
+/* ---- values (value.c, operation.c) ---- */
 
 const char *emit_type(enum dtype type);     /* "double" or "int64_t" */
 const char *emit_rounding(enum dtype type); /* "round_f16", or NULL */
@@ -148,7 +148,7 @@ struct expression emit_offset(struct emitter *emitter, int tensor, const int *at
 /* What the stage does, in the notation of the language, for a comment. */
 const char *emit_notation(struct emitter *emitter, const struct ir_stage *stage);
 
-/* ---- where nodes go (emit_place.c) ---- */
+/* ---- where nodes go (place.c) ---- */
 
 /* A nest over no index yet, and no node wanted. */
 void emit_place_start(struct emitter *emitter, const struct ir_nodes *nodes, int most_loops);
@@ -168,7 +168,7 @@ int emit_place_depth(const struct emitter *emitter, int index);
 void emit_arguments(const struct ir_node *node, const struct ir_part *part,
                     void (*visit)(void *context, int argument), void *context);
 
-/* ---- monoids (emit_monoid.c) ---- */
+/* ---- monoids (monoid.c) ---- */
 
 /* A structure, a unit and a combination for every user monoid of the program. */
 void emit_monoids(struct emitter *emitter);
@@ -182,7 +182,7 @@ void emit_monoid_combine(struct emitter *emitter, const struct ir_monoid *monoid
 /* How often the combination mentions its right side. */
 int emit_monoid_mentions(const struct ir_monoid *monoid);
 
-/* ---- functions (emit_function.c) ---- */
+/* ---- functions (function.c) ---- */
 
 /* A variable of the part that stages may use. */
 void emit_variable(struct emitter *emitter, const char *name, const char *type, int tensor,
@@ -196,7 +196,7 @@ void emit_function(struct emitter *emitter, const struct ir_stage *stage,
 void emit_list(struct emitter *emitter, const char *prefix, const char *const *items, int count,
                const char *suffix);
 
-/* ---- stages (emit_stage.c, emit_reduce.c) ---- */
+/* ---- stages (stage.c, reduce.c) ---- */
 
 void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int count);
 void emit_reduce(struct emitter *emitter, const struct ir_stage *stage);

@@ -4,7 +4,7 @@
  * in the notation of the language what it does.
  *
  * This file writes the program and its parts; stages, values and monoids are written by the other
- * emit_*.c (see emit.h).
+ * files (see emit.h).
  */
 #include <stdarg.h>
 #include <string.h>
@@ -290,6 +290,7 @@ static void emit_entry(struct emitter *emitter, const struct ir_part *root, cons
 
 void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form)
 {
+    (void)form;
     struct emitter emitter = {
         .arena = out->arena,
         .out = out,

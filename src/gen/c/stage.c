@@ -1,6 +1,6 @@
 /*
  * Stages as loops: maps, scatters, calls, loops over stages; and what all kinds share. Reductions
- * and scans are in emit_reduce.c.
+ * and scans are in reduce.c.
  */
 #include <string.h>
 
