@@ -4,10 +4,12 @@
  *
  * The limit of an element is the largest of
  *   - a few units of the accuracy class at the expected value,
- *   - what the oracle's answer moves by when every input is disturbed by a few units of the class:
- * no kernel that computes in the class can be expected to do better, and one that computes in a
- * lesser class does thousands of times worse. Outputs of integers and truth values must be equal;
- * so must floats where the class is `exact`.
+ *   - a few times what the oracle's answer moves by when every input is disturbed by a unit of the
+ *     class: no kernel that computes in the class can be expected to do better, and one that
+ *     computes in a lesser class does thousands of times worse.
+ * "A few" grows with the square root of the longest reduction, as the error of a plain loop does.
+ * The draw with few non-zeros keeps that from hiding a lesser class behind averages. Outputs of
+ * integers and truth values must be equal; so must floats where the class is `exact`.
  */
 #include <math.h>
 #include <string.h>
