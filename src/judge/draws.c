@@ -7,9 +7,10 @@
  *   - a few times what the oracle's answer moves by when every input is disturbed by a unit of the
  *     class: no kernel that computes in the class can be expected to do better, and one that
  *     computes in a lesser class does thousands of times worse.
- * "A few" grows with the square root of the longest reduction, as the error of a plain loop does.
- * The draw with few non-zeros keeps that from hiding a lesser class behind averages. Outputs of
- * integers and truth values must be equal; so must floats where the class is `exact`.
+ * "A few" grows with the longest reduction, as the error of a plain loop over like values does, up
+ * to a thousand: less than what rounding the inputs to the next lesser class costs. The draw with
+ * few non-zeros keeps such rounding from averaging out. Outputs of integers and truth values must
+ * be equal; so must floats where the class is `exact`.
  */
 #include <math.h>
 #include <string.h>
@@ -160,7 +161,8 @@ static bool make_limits(struct arena *arena, const struct task *task,
     if (bits == 0)
         return true;
     double unit = ldexp(1, 1 - bits);
-    double few = 4 + 0.5 * sqrt(longest_reduction(arena, binding, part->stages, part->stage_count));
+    double length = longest_reduction(arena, binding, part->stages, part->stage_count);
+    double few = 4 + fmin(length / 32, 1000);
     for (int o = 0; o < part->output_count; o++) {
         const struct array *expected = &draw->expected[o];
         if (!expected->floats)
