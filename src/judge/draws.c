@@ -162,7 +162,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
         return true;
     double unit = ldexp(1, 1 - bits);
     double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    double few = 4 + fmin(length / 32, 1000);
+    double few = 4 + fmin(length / 4, 1000);
     for (int o = 0; o < part->output_count; o++) {
         const struct array *expected = &draw->expected[o];
         if (!expected->floats)
