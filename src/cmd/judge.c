@@ -322,11 +322,69 @@ static void write_verdict(struct json *json, const char *name, const struct verd
     json_end(json);
 }
 
+/* Whether the headline of some timed case is open: the fastest other may be faster or slower. */
+static bool is_undecided(const struct verdict *verdict)
+{
+    for (int i = 0; i < verdict->case_count; i++)
+        for (int k = 0; k < verdict->cases[i].speedup_count; k++)
+            if (!verdict->cases[i].speedups[k].decided)
+                return true;
+    return false;
+}
+
+static enum exit_code exit_of(const struct verdict *verdict)
+{
+    if (verdict->outcome == OUTCOME_OK)
+        return is_undecided(verdict) ? EXIT_UNDECIDED : EXIT_YES;
+    return verdict->outcome == OUTCOME_JUDGE_FAULT ? EXIT_ENVIRONMENT : EXIT_NO;
+}
+
+/* Fastest first in each timed case, when there is more than one kernel. */
+static void print_ranking(struct invocation *invocation, const struct request *request,
+                          const struct verdict *verdicts)
+{
+    size_t count = request->kernels.count;
+    struct text out = text_new(invocation->arena);
+    for (int c = 0; c < request->task->case_count; c++) {
+        bool *listed = arena_array(invocation->arena, count, sizeof *listed);
+        for (size_t place = 0; place < count; place++) {
+            size_t best = count;
+            for (size_t i = 0; i < count; i++) {
+                bool timed = c < verdicts[i].case_count && !listed[i] &&
+                             verdicts[i].outcome == OUTCOME_OK &&
+                             !isnan(verdicts[i].cases[c].microseconds);
+                if (timed && (best == count || verdicts[i].cases[c].microseconds <
+                                                   verdicts[best].cases[c].microseconds))
+                    best = i;
+            }
+            if (best == count)
+                break;
+            listed[best] = true;
+            if (place == 0)
+                text_printf(&out, "ranking, case %s\n", request->task->cases[c].text);
+            const struct case_result *result = &verdicts[best].cases[c];
+            text_printf(&out, "    %zu. %s  %.4g us%s\n", place + 1,
+                        request->kernels.at[best]->name, result->microseconds,
+                        result->cut ? "  (cut early: clearly slower)" : "");
+        }
+    }
+    output_text(&out);
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct request request = {0};
     if (!take_options(invocation, &request) || !take_operands(invocation, &request))
         return errors_exit(&invocation->errors);
+    size_t count = request.kernels.count;
+    struct verdict *verdicts = arena_array(invocation->arena, count, sizeof *verdicts);
+    struct error error = {0};
+    if (!judge_kernels(invocation->arena, request.task, request.kernels.at, (int)count,
+                       &request.options, verdicts, &error)) {
+        errors_take(&invocation->errors, &error);
+        return error_exit(error.code);
+    }
+    enum exit_code exit = EXIT_YES;
     struct text out = text_new(invocation->arena);
     struct json json = {0};
     if (invocation->json) {
@@ -334,29 +392,20 @@ static enum exit_code run(struct invocation *invocation)
         json_string(&json, "task", request.task->name);
         json_array(&json, "verdicts");
     }
-    enum exit_code exit = EXIT_YES;
-    for (size_t i = 0; i < request.kernels.count; i++) {
-        const struct source *source = request.kernels.at[i];
-        struct verdict verdict;
-        struct error error = {0};
-        if (!judge_kernel(invocation->arena, request.task, source, &request.options, &verdict,
-                          &error)) {
-            errors_take(&invocation->errors, &error);
-            exit = exit_worse(exit, error_exit(error.code));
-            break;
-        }
+    for (size_t i = 0; i < count; i++) {
+        const char *name = request.kernels.at[i]->name;
         if (invocation->json)
-            write_verdict(&json, source->name, &verdict);
+            write_verdict(&json, name, &verdicts[i]);
         else
-            print_verdict(invocation, source->name, &verdict);
-        if (verdict.outcome != OUTCOME_OK)
-            exit = exit_worse(exit,
-                              verdict.outcome == OUTCOME_JUDGE_FAULT ? EXIT_ENVIRONMENT : EXIT_NO);
+            print_verdict(invocation, name, &verdicts[i]);
+        exit = exit_worse(exit, exit_of(&verdicts[i]));
     }
     if (invocation->json) {
         json_end(&json);
         return exit_worse(exit, output_json_end(invocation, &json));
     }
+    if (count > 1)
+        print_ranking(invocation, &request, verdicts);
     return exit;
 }
 
@@ -378,7 +427,13 @@ const struct command command_judge = {
         "be off by a few units of the task's accuracy class, measured where the reference itself "
         "would move that far when its inputs do.\n\n"
         "What a kernel looks like is said in docs/kernel.md; 'smelt gen --plain' writes one to "
-        "start from. The answer is 0 when every kernel is ok, 1 when one is not.",
+        "start from.\n\n"
+        "Cases marked `time` are then timed: every kernel and baseline in a process of its own, "
+        "started "
+        "afresh for every measurement, in random order, until the intervals are narrow or the time "
+        "is up. Several kernels are ranked. The answer is 0 when every kernel is ok and every "
+        "comparison decided, 1 when a kernel is not ok, 4 when all are ok and a comparison is "
+        "undecided.",
     .options = options,
     .examples = examples,
     .run = run,

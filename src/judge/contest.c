@@ -33,7 +33,10 @@ enum {
     SECRET_POINTS = 24,    /* per output and slot */
     CHANGED_VALUES = 8,    /* per input, slot and batch */
     LEAST_BATCHES = 5,
+    CUT_ROUNDS = 3, /* before a loser may be left out */
 };
+
+static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
 
 static const double batch_seconds = 1e-3;
 
@@ -215,7 +218,7 @@ static double run_batch(struct timer *timer, int calls)
     for (int i = 0; i < calls; i++)
         control->calls[i] = (uint16_t)(i % worker->slots);
     control->call_count = (uint32_t)calls;
-    control->returned = 0;
+    worker->report->returned = 0;
     unsigned patience = (unsigned)(timer->contest->call_seconds * calls) + 2;
     siginfo_t information = {0};
     alarm(patience);
@@ -232,7 +235,7 @@ static double run_batch(struct timer *timer, int calls)
         worker_report_end(worker, WAITED_ENDED, 0);
         return -1;
     }
-    if (control->state != CELL_DONE || control->returned != 0) {
+    if (worker->report->state != CELL_DONE || worker->report->returned != 0) {
         worker_fail(worker, OUTCOME_CHEAT, "the kernel behaved differently when it was timed");
         return -1;
     }
@@ -338,8 +341,9 @@ static bool launch_lap(const struct contest *contest, const struct contestant *c
     if (shared == MAP_FAILED)
         return false;
     shared->outcome = OUTCOME_JUDGE_FAULT;
-    pid_t worker = fork();
+    pid_t self = getpid(), worker = fork();
     if (worker == 0) {
+        sandbox_follow(self);
         run_lap(contest, contestant, runner, seed, is_empty, shared);
         _exit(0);
     }
@@ -391,33 +395,50 @@ static struct interval log_interval(const double *values, int count)
     return (struct interval){exp(mean - half), exp(mean), exp(mean + half)};
 }
 
-struct board {
-    double seconds[CONTEST_MAX][CONTEST_MOST_ROUNDS];
-    int rounds;
-};
-
-/* Updates the standings; true when every interval is narrow enough. */
-static bool update(const struct contest *contest, const struct board *board,
-                   struct standing *standings)
+struct interval contest_ratio(const struct standing *a, const struct standing *b)
 {
+    double ratios[CONTEST_MOST_ROUNDS];
+    int rounds = a->rounds < b->rounds ? a->rounds : b->rounds;
+    for (int r = 0; r < rounds; r++)
+        ratios[r] = a->laps[r] / b->laps[r];
+    return log_interval(ratios, rounds);
+}
+
+struct interval contest_seconds(const struct standing *standing)
+{
+    return log_interval(standing->laps, standing->rounds);
+}
+
+/* The fastest of the judged kernels so far. */
+static int leader(const struct contest *contest, const struct standing *standings)
+{
+    int best = 0;
+    for (int c = 1; c < contest->judged; c++)
+        if (contest_seconds(&standings[c]).middle < contest_seconds(&standings[best]).middle)
+            best = c;
+    return best;
+}
+
+/* Leaves out kernels that cannot win any more; true when all that remain are known well enough. */
+static bool take_stock(const struct contest *contest, struct standing *standings)
+{
+    int best = leader(contest, standings);
     bool narrow = true;
     for (int c = 0; c < contest->count; c++) {
-        double ratios[CONTEST_MOST_ROUNDS];
-        for (int r = 0; r < board->rounds; r++)
-            ratios[r] = board->seconds[c][r] / board->seconds[0][r];
-        struct standing *standing = &standings[c];
-        standing->seconds = log_interval(board->seconds[c], board->rounds);
-        standing->ratio = log_interval(ratios, board->rounds);
-        standing->decided = c > 0 && (standing->ratio.low > 1 || standing->ratio.high < 1);
-        double width = standing->ratio.high / standing->ratio.low - 1;
-        narrow &= c == 0 || width <= contest->width;
+        if (c == best || standings[c].cut)
+            continue;
+        struct interval ratio = contest_ratio(&standings[c], &standings[best]);
+        if (c < contest->judged && standings[c].rounds >= CUT_ROUNDS && ratio.low > cut_ratio)
+            standings[c].cut = true;
+        else
+            narrow &= ratio.high / ratio.low - 1 <= contest->width;
     }
     return narrow;
 }
 
 /* One round: everybody once, in random order, and the empty kernel for what starting costs. */
 static bool play_round(const struct contest *contest, const char *runner, struct random *random,
-                       struct board *board, struct standing *standings)
+                       struct standing *standings)
 {
     const struct contestant empty = {"empty", contest->empty, 0};
     struct lap laps[CONTEST_MAX + 1];
@@ -432,6 +453,8 @@ static bool play_round(const struct contest *contest, const char *runner, struct
     for (int i = 0; i < count; i++) {
         int c = order[i];
         bool is_empty = c == contest->count;
+        if (!is_empty && standings[c].cut)
+            continue;
         const struct contestant *contestant = is_empty ? &empty : &contest->contestants[c];
         if (!launch_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
             laps[c].outcome = OUTCOME_JUDGE_FAULT;
@@ -444,15 +467,15 @@ static bool play_round(const struct contest *contest, const char *runner, struct
     }
     double cost = laps[contest->count].batch;
     for (int c = 0; c < contest->count; c++) {
+        if (standings[c].cut)
+            continue;
         double net = (laps[c].batch - cost) / laps[c].calls;
-        board->seconds[c][board->rounds] = net > 1e-9 ? net : 1e-9;
+        standings[c].laps[standings[c].rounds++] = net > 1e-9 ? net : 1e-9;
     }
-    board->rounds++;
     return true;
 }
 
-bool contest_run(const struct contest *contest, struct standing *standings, int *rounds,
-                 struct error *error)
+bool contest_run(const struct contest *contest, struct standing *standings, struct error *error)
 {
     struct arena arena = {0};
     const char *runner = launch_find_runner(&arena);
@@ -462,19 +485,17 @@ bool contest_run(const struct contest *contest, struct standing *standings, int 
     }
     sandbox_available();
     int lock = take_lock();
-    struct board board = {0};
     struct random random = random_new(contest->seed, 9);
     double start = now();
     for (int c = 0; c < contest->count; c++)
         standings[c] = (struct standing){.outcome = OUTCOME_OK};
-    while (board.rounds < CONTEST_MOST_ROUNDS) {
-        if (!play_round(contest, runner, &random, &board, standings))
+    for (int round = 1; round <= CONTEST_MOST_ROUNDS; round++) {
+        if (!play_round(contest, runner, &random, standings))
             break;
-        bool narrow = board.rounds >= 2 && update(contest, &board, standings);
-        if (board.rounds >= CONTEST_LEAST_ROUNDS && (narrow || now() - start > contest->seconds))
+        bool narrow = round >= CUT_ROUNDS && take_stock(contest, standings);
+        if (round >= CONTEST_LEAST_ROUNDS && (narrow || now() - start > contest->seconds))
             break;
     }
-    *rounds = board.rounds;
     if (lock >= 0)
         close(lock);
     arena_release(&arena);

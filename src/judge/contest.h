@@ -16,8 +16,8 @@ struct contestant {
 
 struct contest {
     const struct ir_binding *binding;
-    const struct contestant *contestants; /* [0] is the one the others are compared with */
-    int count;
+    const struct contestant *contestants; /* first the kernels that are judged, then baselines */
+    int count, judged;
     const char *empty;        /* a kernel that does nothing: what starting and stopping costs */
     const struct draw *draws; /* as declared, different seeds */
     int draw_count;
@@ -31,13 +31,17 @@ struct contest {
 struct standing {
     enum outcome outcome; /* OK, or what went wrong while it was timed */
     char message[200];
-    struct interval seconds; /* one call; the interval is over launches */
-    struct interval ratio;   /* its time over that of contestant 0: above 1 is slower */
-    bool decided;            /* the interval of the ratio excludes 1 */
+    double laps[CONTEST_MOST_ROUNDS]; /* seconds of one call, one per round it took part in */
+    int rounds;
+    bool cut; /* left out after some rounds: clearly slower than another kernel */
 };
 
+/* The 95 % interval of a's time over b's, by the rounds both took part in. */
+struct interval contest_ratio(const struct standing *a, const struct standing *b);
+/* The same for the seconds of one call. */
+struct interval contest_seconds(const struct standing *standing);
+
 /* False when the judge itself failed. */
-bool contest_run(const struct contest *contest, struct standing *standings, int *rounds,
-                 struct error *error);
+bool contest_run(const struct contest *contest, struct standing *standings, struct error *error);
 
 #endif

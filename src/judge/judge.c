@@ -245,29 +245,47 @@ static bool compile(struct judging *judging)
     return true;
 }
 
-bool judge_kernel(struct arena *arena, const struct task *task, const struct source *source,
-                  const struct judge_options *options, struct verdict *verdict, struct error *error)
+/* Compiles and checks one kernel; what was compiled stays for timing. */
+static bool check_kernel(struct judging *judging)
 {
-    struct judging judging = {.arena = arena,
-                              .task = task,
-                              .options = options,
-                              .source = source,
-                              .verdict = verdict,
-                              .error = error};
+    const struct judge_options *options = judging->options;
+    struct verdict *verdict = judging->verdict;
     *verdict = (struct verdict){.outcome = OUTCOME_JUDGE_FAULT};
-    judging.seed = options->seed ? options->seed : secret_seed();
-    bool good = compile(&judging), stop = verdict->message[0] != 0;
+    bool good = compile(judging), stop = verdict->message[0] != 0;
     double start = clock_seconds();
-    for (int i = 0; good && !stop && i < task->case_count; i++)
+    for (int i = 0; good && !stop && i < judging->task->case_count; i++)
         if (options->only_case < 0 || options->only_case == i)
-            good = judge_case(&judging, &task->cases[i], i, &stop);
+            good = judge_case(judging, &judging->task->cases[i], i, &stop);
     verdict->check_seconds = clock_seconds() - start;
     if (good)
-        finish(&judging);
+        finish(judging);
+    return good;
+}
+
+bool judge_kernels(struct arena *arena, const struct task *task,
+                   const struct source *const *sources, int count,
+                   const struct judge_options *options, struct verdict *verdicts,
+                   struct error *error)
+{
+    uint64_t seed = options->seed ? options->seed : secret_seed();
+    struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
+    bool good = true, right = false;
+    for (int i = 0; good && i < count; i++) {
+        struct judging judging = {.arena = arena,
+                                  .task = task,
+                                  .options = options,
+                                  .source = sources[i],
+                                  .verdict = &verdicts[i],
+                                  .error = error,
+                                  .seed = seed};
+        good = check_kernel(&judging);
+        candidates[i] = (struct candidate){sources[i], judging.compiled, &verdicts[i]};
+        right |= good && verdicts[i].outcome == OUTCOME_OK;
+    }
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
-    if (good && whole && verdict->outcome == OUTCOME_OK)
-        good = time_kernel(arena, task, options, judging.seed, source, &judging.compiled, verdict,
-                           error);
-    compiled_release(&judging.compiled);
+    if (good && right && whole)
+        good = time_kernels(arena, task, options, seed, candidates, count, error);
+    for (int i = 0; i < count; i++)
+        compiled_release(&candidates[i].compiled);
     return good;
 }

@@ -26,10 +26,14 @@ struct judge_options {
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */
 };
 
-/* Judges a C kernel against all cases of a task. False when the judge itself could not work. */
-bool judge_kernel(struct arena *arena, const struct task *task, const struct source *source,
-                  const struct judge_options *options, struct verdict *verdict,
-                  struct error *error);
+/*
+ * Judges C kernels against all cases of a task, one verdict each; those that are right are timed
+ * against each other and the baselines. False when the judge itself could not work.
+ */
+bool judge_kernels(struct arena *arena, const struct task *task,
+                   const struct source *const *sources, int count,
+                   const struct judge_options *options, struct verdict *verdicts,
+                   struct error *error);
 
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);

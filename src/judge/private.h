@@ -4,6 +4,7 @@
 #ifndef SMELT_JUDGE_PRIVATE_H
 #define SMELT_JUDGE_PRIVATE_H
 
+#include "judge/folder.h"
 #include "judge/judge.h"
 #include "kernel/kernel.h"
 #include "oracle/oracle.h"
@@ -16,6 +17,7 @@ struct compiled {
     bool done;             /* the kernel compiled */
     const char *library;   /* path of the shared object, when done */
     const char *directory; /* private; removed by compiled_release */
+    struct folder folder;  /* the same */
     const char *output;    /* what the compiler said */
     unsigned layers;       /* it was confined by */
     double seconds;
@@ -26,12 +28,31 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
                     struct error *error);
 void compiled_release(struct compiled *compiled);
 
+/* How a tool fared that works on what a kernel's author wrote. */
+struct tool_run {
+    bool started, in_time; /* not started: the judge's fault */
+    int status;            /* exit status; -1: ended by a signal */
+    const char *output;    /* the first 16 KB of what it said */
+    double seconds;
+};
+
+/* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
+void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
+              struct tool_run *run);
+
 /* ---- timing (timing.c) ---- */
 
-/* Times the cases marked `time` and fills in the verdict's. False when the judge failed. */
-bool time_kernel(struct arena *arena, const struct task *task, const struct judge_options *options,
-                 uint64_t seed, const struct source *source, const struct compiled *compiled,
-                 struct verdict *verdict, struct error *error);
+struct candidate { /* a kernel on its way to a verdict */
+    const struct source *source;
+    struct compiled compiled;
+    struct verdict *verdict;
+};
+
+/* Times the cases marked `time`, all kernels that are ok so far and the baselines against each
+ * other, and fills in the verdicts. False when the judge failed. */
+bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
+                  uint64_t seed, const struct candidate *candidates, int count,
+                  struct error *error);
 
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 

@@ -36,7 +36,7 @@ struct mismatch {
     const char *pattern;         /* a sentence: "every element from row 64 on" */
 };
 
-/* How a kernel compares with one baseline. */
+/* How a kernel compares with a baseline, or with another kernel judged at the same time. */
 struct speedup {
     const char *baseline;  /* "plain", "kernel:mine.c" */
     double microseconds;   /* of the baseline */
@@ -54,6 +54,7 @@ struct case_result {
     struct interval time;        /* the same with its 95 % interval over launches */
     double gigabytes, gigaflops; /* per second, of the op as it is written */
     int rounds;                  /* launches of each kernel */
+    bool cut;                    /* timed in few rounds only: clearly slower than another */
     struct speedup *speedups;
     int speedup_count;
 };
