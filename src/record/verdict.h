@@ -72,4 +72,7 @@ struct verdict {
     double compile_seconds, check_seconds;
 };
 
+/* Adds the verdict as an object; `name` is the kernel's. */
+void verdict_write(struct json *json, const char *name, const struct verdict *verdict);
+
 #endif
