@@ -4,9 +4,10 @@
  * Theory of operation. The judge starts this program confined and with an empty environment. It
  * maps the buffers it was given, each between pages that cannot be touched, gives up its
  * descriptors, installs a filter of system calls, and only then loads the kernel, because a shared
- * object may run code as soon as it is loaded. Then it stops itself. Whenever the judge continues
- * it, it makes the calls that are listed in the control block and stops again. It is never trusted:
- * the judge looks at the clock, at the outputs, and at nothing else.
+ * object may run code as soon as it is loaded. It stops itself once before and once after that.
+ * Whenever the judge continues it, it makes the calls that are listed in the control block and
+ * stops again. It is never trusted: the judge looks at the clock, at the outputs, and at nothing
+ * else.
  *
  * Needs libc only.
  */
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -34,16 +36,17 @@
 typedef int kernel_entry(void *const *tensors, const int64_t *sizes, const double *scalars,
                          void *scratch);
 
-enum { GUARD = 1 << 20, SIGNAL_STACK = 1 << 16 };
+enum { GUARD = 1 << 20, SIGNAL_STACK = 1 << 16, SCARCE = 64 << 20 };
 
-static struct cell_control *control;
+static const struct cell_control *control;
+static struct cell_report *report;
 static void *tensors[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
 
 _Noreturn static void give_up(const char *message)
 {
-    if (control) {
-        snprintf(control->message, sizeof control->message, "%s", message);
-        control->state = CELL_NO_KERNEL;
+    if (report) {
+        snprintf(report->message, sizeof report->message, "%s", message);
+        report->state = CELL_NO_KERNEL;
     }
     _exit(1);
 }
@@ -76,7 +79,7 @@ static void map_buffers(void)
             char *mapped =
                 map_region(region, is_input ? 4 : 5, is_input ? PROT_READ : PROT_READ | PROT_WRITE);
             tensors[slot][i] = mapped ? mapped + region->data : NULL;
-            control->mapped[slot][i] = (uint64_t)(uintptr_t)mapped;
+            report->mapped[slot][i] = (uint64_t)(uintptr_t)mapped;
         }
 }
 
@@ -84,16 +87,19 @@ static void map_buffers(void)
 
 static void on_fault(int signal, siginfo_t *information, void *context)
 {
-    control->signal = signal;
-    control->address = (uint64_t)(uintptr_t)information->si_addr;
+    report->signal = signal;
+    report->address = (uint64_t)(uintptr_t)information->si_addr;
 #if defined(__x86_64__)
-    control->instruction = (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    report->instruction = (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
-    control->instruction = ((ucontext_t *)context)->uc_mcontext.pc;
+    report->instruction = ((ucontext_t *)context)->uc_mcontext.pc;
 #else
     (void)context;
 #endif
-    control->state = CELL_FAULT;
+    /* a kernel that asked for too much memory and did not look at the answer ends here */
+    report->exhausted =
+        mmap(NULL, SCARCE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+    report->state = CELL_FAULT;
     _exit(2);
 }
 
@@ -110,6 +116,38 @@ static void catch_faults(void)
         sigaction(signals[i], &action, NULL);
 }
 
+/* ---- files ---- */
+
+/*
+ * What a kernel may be linked with is loaded before, so that afterwards no file needs to be within
+ * reach but the kernel's own: a library that does the work instead cannot be opened.
+ */
+static void load_companions(void)
+{
+    static const char *const names[] = {"libm.so.6", "libmvec.so.1", "libgomp.so.1", "libomp.so.5",
+                                        "libgcc_s.so.1"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+}
+
+static void confine_files(const char *only)
+{
+    uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
+    struct landlock_ruleset_attr attribute = {.handled_access_fs =
+                                                  (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof attribute, 0);
+    int file = open(only, O_PATH | O_CLOEXEC);
+    struct landlock_path_beneath_attr rule = {.allowed_access = reading, .parent_fd = file};
+    bool good =
+        ruleset >= 0 && file >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+        syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0 &&
+        syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+    if (!good)
+        give_up("files could not be put out of reach");
+    close(ruleset);
+    close(file);
+}
+
 /* ---- the filter ---- */
 
 #if defined(__x86_64__)
@@ -119,96 +157,143 @@ static void catch_faults(void)
 #endif
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* The lower half of an argument; both architectures store it first. */
 #define LOAD_ARGUMENT(n) \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * (n))
+#define LOAD_UPPER(n) \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * (n) + 4)
+#define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), yes, no)
+#define IF_LEAST(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)(value), yes, no)
+#define IF_ANY_BIT(bits, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (unsigned)(bits), yes, no)
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, (what))
+#define ALLOW ANSWER(SECCOMP_RET_ALLOW)
 #define DENY ANSWER(SECCOMP_RET_ERRNO | EPERM)
+
+#ifdef OWN_ARCHITECTURE
+/* Allowed whatever the arguments. */
+static const int free_calls[] = {
+    SYS_read,
+    SYS_write,
+    SYS_close,
+    SYS_fstat,
+    SYS_newfstatat,
+    SYS_lseek,
+    SYS_pread64,
+    SYS_munmap,
+    SYS_brk,
+    SYS_futex,
+    SYS_sched_yield,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_sched_getaffinity,
+    SYS_madvise,
+    SYS_getrandom,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_set_tid_address,
+    SYS_sysinfo,
+    SYS_uname,
+    SYS_getcpu,
+    SYS_restart_syscall,
+    SYS_mremap,
+#ifdef SYS_access
+    SYS_access,
+#endif
+#ifdef SYS_readlink
+    SYS_readlink,
+#endif
+};
+
+enum { FREE_COUNT = sizeof free_calls / sizeof *free_calls, RULE_MOST = 64 };
+
+/* Allowed with the right arguments: each group begins with the number of its call loaded, and ends
+ * with an answer. Returns how many were written. */
+static unsigned add_rules(struct sock_filter *program)
+{
+    const unsigned self = (unsigned)getpid();
+    const unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    const struct sock_filter rules[] = {
+        /* it stops itself: nobody else, and nothing but a stop */
+        IF_EQUAL(SYS_kill, 0, 6),
+        LOAD_ARGUMENT(0),
+        IF_EQUAL(self, 0, 2),
+        LOAD_ARGUMENT(1),
+        IF_EQUAL(SIGSTOP, 1, 0),
+        DENY,
+        ALLOW,
+        /* its threads may be signalled, but not ended, stopped or continued */
+        IF_EQUAL(SYS_tgkill, 0, 9),
+        LOAD_ARGUMENT(0),
+        IF_EQUAL(self, 0, 5),
+        LOAD_ARGUMENT(2),
+        IF_EQUAL(SIGKILL, 3, 0),
+        IF_LEAST(SIGTTOU + 1, 3, 0),
+        IF_LEAST(SIGCONT, 1, 0),
+        ALLOW,
+        DENY,
+        ALLOW,
+        /* threads, not processes; clone3 hides its flags in memory, so libc is sent back to clone
+         */
+        IF_EQUAL(SYS_clone3, 0, 1),
+        ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
+        IF_EQUAL(SYS_clone, 0, 4),
+        LOAD_ARGUMENT(0),
+        IF_ANY_BIT(CLONE_THREAD, 0, 1),
+        ALLOW,
+        DENY,
+        /* files are opened for reading */
+        IF_EQUAL(SYS_openat, 0, 4),
+        LOAD_ARGUMENT(2),
+        IF_ANY_BIT(writing, 1, 0),
+        ALLOW,
+        DENY,
+        /* limits are looked at, its own */
+        IF_EQUAL(SYS_prlimit64, 0, 9),
+        LOAD_ARGUMENT(0),
+        IF_EQUAL(0, 1, 0),
+        IF_EQUAL(self, 0, 4),
+        LOAD_ARGUMENT(2),
+        IF_EQUAL(0, 0, 2),
+        LOAD_UPPER(2),
+        IF_EQUAL(0, 1, 0),
+        DENY,
+        ALLOW,
+        /* memory is writable or executable, never both */
+        IF_EQUAL(SYS_mmap, 1, 0),
+        IF_EQUAL(SYS_mprotect, 0, 5),
+        LOAD_ARGUMENT(2),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_WRITE | PROT_EXEC),
+        IF_EQUAL(PROT_WRITE | PROT_EXEC, 1, 0),
+        ALLOW,
+        DENY,
+        DENY,
+    };
+    _Static_assert(sizeof rules / sizeof *rules <= RULE_MOST, "room for the rules");
+    memcpy(program, rules, sizeof rules);
+    return sizeof rules / sizeof *rules;
+}
+#endif
 
 static bool install_filter(void)
 {
 #ifdef OWN_ARCHITECTURE
-    static const int allowed[] = {
-        SYS_read,
-        SYS_write,
-        SYS_openat,
-        SYS_close,
-        SYS_fstat,
-        SYS_newfstatat,
-        SYS_lseek,
-        SYS_pread64,
-        SYS_munmap,
-        SYS_brk,
-        SYS_futex,
-        SYS_sched_yield,
-        SYS_set_robust_list,
-        SYS_rseq,
-        SYS_rt_sigaction,
-        SYS_rt_sigprocmask,
-        SYS_rt_sigreturn,
-        SYS_sigaltstack,
-        SYS_exit,
-        SYS_exit_group,
-        SYS_gettid,
-        SYS_getpid,
-        SYS_sched_getaffinity,
-        SYS_sched_setaffinity,
-        SYS_madvise,
-        SYS_getrandom,
-        SYS_clock_gettime,
-        SYS_clock_nanosleep,
-        SYS_nanosleep,
-        SYS_prlimit64,
-        SYS_set_tid_address,
-        SYS_sysinfo,
-        SYS_uname,
-        SYS_getcpu,
-        SYS_restart_syscall,
-        SYS_mremap,
-#ifdef SYS_access
-        SYS_access,
-#endif
-#ifdef SYS_readlink
-        SYS_readlink,
-#endif
-    };
-    enum { COUNT = sizeof allowed / sizeof *allowed };
-    const unsigned self = (unsigned)getpid();
-    struct sock_filter program[COUNT * 2 + 48];
-    unsigned n = 0;
-#define ADD(...) program[n++] = (struct sock_filter)__VA_ARGS__
-    ADD(LOAD(arch));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
-    ADD(ANSWER(SECCOMP_RET_KILL_PROCESS));
-    ADD(LOAD(nr));
-    for (unsigned i = 0; i < COUNT; i++) {
-        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1));
-        ADD(ANSWER(SECCOMP_RET_ALLOW));
+    struct sock_filter program[FREE_COUNT * 2 + RULE_MOST + 4] = {
+        LOAD(arch), IF_EQUAL(OWN_ARCHITECTURE, 1, 0), ANSWER(SECCOMP_RET_KILL_PROCESS), LOAD(nr)};
+    unsigned n = 4;
+    for (unsigned i = 0; i < FREE_COUNT; i++) {
+        program[n++] = (struct sock_filter)IF_EQUAL(free_calls[i], 0, 1);
+        program[n++] = (struct sock_filter)ALLOW;
     }
-    /* a signal only to oneself: this is how the cell stops */
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 1, 0));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4));
-    ADD(LOAD_ARGUMENT(0));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1));
-    ADD(ANSWER(SECCOMP_RET_ALLOW));
-    ADD(DENY);
-    /* threads, not processes; clone3 hides its flags in memory, so libc is sent back to clone */
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
-    ADD(ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
-    ADD(LOAD_ARGUMENT(0));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1));
-    ADD(ANSWER(SECCOMP_RET_ALLOW));
-    ADD(DENY);
-    /* memory is writable or executable, never both */
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 5));
-    ADD(LOAD_ARGUMENT(2));
-    ADD(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_WRITE | PROT_EXEC));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROT_WRITE | PROT_EXEC, 1, 0));
-    ADD(ANSWER(SECCOMP_RET_ALLOW));
-    ADD(DENY);
-    ADD(DENY);
-#undef ADD
+    n += add_rules(&program[n]);
     struct sock_fprog filter = {(unsigned short)n, program};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
@@ -250,7 +335,7 @@ static kernel_entry *load_kernel(const char *path)
         give_up("there is no function 'kernel' in it");
     Dl_info information;
     if (dladdr(symbol, &information))
-        control->base = (uint64_t)(uintptr_t)information.dli_fbase;
+        report->base = (uint64_t)(uintptr_t)information.dli_fbase;
     kernel_entry *entry;
     memcpy(&entry, &symbol, sizeof entry);
     return entry;
@@ -265,21 +350,38 @@ static void run_calls(kernel_entry *entry)
         unsigned slot = control->calls[i] % CELL_MAX_SLOTS;
         memcpy(sizes, control->sizes, sizeof sizes);
         memcpy(scalars, control->scalars, sizeof scalars);
-        control->call = i;
+        report->call = i;
         reset_arithmetic();
         int result = entry(tensors[slot], sizes, scalars, tensors[slot][scratch]);
-        if (result != 0 && control->returned == 0)
-            control->returned = result;
+        if (result != 0 && report->returned == 0)
+            report->returned = result;
+    }
+}
+
+_Noreturn static void serve(const char *path)
+{
+    report->state = CELL_PREPARED;
+    kill(getpid(), SIGSTOP);
+    kernel_entry *entry = load_kernel(path);
+    report->state = CELL_READY;
+    for (;;) {
+        kill(getpid(), SIGSTOP);
+        report->state = CELL_RUNNING;
+        run_calls(entry);
+        report->state = CELL_DONE;
     }
 }
 
 int main(int count, char **arguments)
 {
-    control = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
-    if (control == MAP_FAILED || control->magic != CELL_MAGIC || count != 2) {
-        control = NULL;
+    void *orders = mmap(NULL, sizeof *control, PROT_READ, MAP_SHARED, 3, 0);
+    void *answers = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED, 6, 0);
+    if (orders == MAP_FAILED || answers == MAP_FAILED || count != 2)
         give_up("");
-    }
+    control = orders;
+    report = answers;
+    if (control->magic != CELL_MAGIC)
+        give_up("the runner and the judge are not of the same version");
     char threads[16];
     snprintf(threads, sizeof threads, "%d", control->threads);
     setenv("OMP_NUM_THREADS", threads, 1);
@@ -287,16 +389,12 @@ int main(int count, char **arguments)
     request_tiles();
     map_buffers();
     catch_faults();
-    close(3);
-    close(4);
-    close(5);
-    control->filtered = install_filter();
-    kernel_entry *entry = load_kernel(arguments[1]);
-    control->state = CELL_READY;
-    for (;;) {
-        kill(getpid(), SIGSTOP);
-        control->state = CELL_RUNNING;
-        run_calls(entry);
-        control->state = CELL_DONE;
-    }
+    for (int descriptor = 3; descriptor <= 6; descriptor++)
+        close(descriptor);
+    load_companions();
+    if (control->confine_files)
+        confine_files(arguments[1]);
+    if (control->confine_calls && !install_filter())
+        give_up("system calls could not be put out of reach");
+    serve(arguments[1]);
 }

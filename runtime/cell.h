@@ -1,10 +1,11 @@
 /*
- * What the judge and the cell say to each other: one shared page range. The judge fills it in
- * before the cell starts and between runs; the cell fills in the lower part. Nothing the cell
- * writes is believed: it serves messages only, verdicts come from the bytes of the outputs.
+ * What the judge and the cell say to each other: two shared blocks. The judge writes the control
+ * block before the cell starts and between runs; the cell cannot write it. The cell writes the
+ * report; nothing in it is believed: it serves messages only, verdicts come from the bytes of the
+ * outputs.
  *
- * Descriptors in the cell: 3 this control block, 4 the inputs (cannot be written there), 5 the
- * outputs. Argument 1 is the path of the kernel's shared object.
+ * Descriptors in the cell: 3 the control block and 4 the inputs (neither can be written there), 5
+ * the outputs, 6 the report. Argument 1 is the path of the kernel's shared object.
  */
 #ifndef SMELT_RUNTIME_CELL_H
 #define SMELT_RUNTIME_CELL_H
@@ -26,24 +27,36 @@ struct cell_region {
     uint64_t data;          /* multiple of 64 */
 };
 
-enum cell_state { CELL_STARTING, CELL_READY, CELL_RUNNING, CELL_DONE, CELL_NO_KERNEL, CELL_FAULT };
+/* The cell stops twice before the first call: PREPARED, when nothing of the kernel has run yet,
+ * and READY, when it is loaded. */
+enum cell_state {
+    CELL_STARTING,
+    CELL_PREPARED,
+    CELL_READY,
+    CELL_RUNNING,
+    CELL_DONE,
+    CELL_NO_KERNEL,
+    CELL_FAULT
+};
 
-struct cell_control {
-    /* from the judge */
+struct cell_control { /* from the judge */
     uint32_t magic;
     int32_t input_count, output_count; /* the region after the outputs is scratch */
     int32_t slot_count, threads;
+    int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
     int64_t sizes[CELL_MAX_SIZES];
     double scalars[CELL_MAX_SCALARS];
     struct cell_region regions[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
     uint32_t call_count;
     uint16_t calls[CELL_MAX_CALLS]; /* slots */
-    /* from the cell */
+};
+
+struct cell_report { /* from the cell */
     uint32_t state;
-    int32_t filtered; /* whether the system call filter is in force */
     int32_t returned; /* the first result that was not 0 */
     uint32_t call;    /* the call under way */
     int32_t signal;
+    int32_t exhausted;                   /* at a fault: there was no memory left to be had */
     uint64_t address, instruction, base; /* of a fault; base: where the kernel was loaded */
     uint64_t mapped[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
     char message[256];

@@ -2,21 +2,15 @@
  * Compiling a kernel, confined: the compiler reads the system's headers and writes into one private
  * folder, nothing else.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "judge/private.h"
 #include "os/os.h"
 
-enum { COMPILE_SECONDS = 60, COMPILE_OUTPUT = 16 << 10 };
+enum { COMPILE_SECONDS = 60 };
 
 const char *const *judge_compiler_flags(void)
 {
@@ -34,32 +28,44 @@ static bool write_source(const char *path, const struct source *source, struct e
     return good || error_system(error, ERROR_CANNOT_WRITE, "could not write %s", path);
 }
 
-/* In a process of its own, because confinement changes the process that starts it. */
-static int compile_in_child(const struct sandbox_policy *policy,
-                            const struct sandbox_program *program)
+/* SMELT_COMPILE_SECONDS: the longest a compiler may take. */
+static int compile_seconds(void)
 {
-    struct sandbox_process process;
-    struct error ignored;
-    int status;
-    if (!sandbox_start(policy, program, &process, &ignored))
-        return 120;
-    alarm(COMPILE_SECONDS); /* the child dies with us */
-    while (waitpid(process.pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    process.pid = 0;
-    sandbox_kill(&process);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 119;
+    const char *text = getenv("SMELT_COMPILE_SECONDS");
+    int seconds = text ? atoi(text) : 0;
+    return seconds > 0 && seconds <= 3600 ? seconds : COMPILE_SECONDS;
 }
 
-static char *read_output(struct arena *arena, const char *path)
+/* "PATH:12:" at the start of a line, where PATH is neither the kernel nor a file of the system. */
+static bool is_foreign(const char *line)
 {
-    char *text = arena_alloc(arena, COMPILE_OUTPUT + 1);
-    FILE *file = fopen(path, "rb");
-    if (file) {
-        text[fread(text, 1, COMPILE_OUTPUT, file)] = 0;
-        fclose(file);
+    static const char *const own[] = {"kernel.c:", "/usr/", "<"};
+    size_t path = strcspn(line, ": \n");
+    if (line[path] != ':' || !isdigit((unsigned char)line[path + 1]))
+        return false;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(line, own[i], strlen(own[i])) == 0)
+            return false;
+    return true;
+}
+
+/*
+ * Compilers quote the lines they complain about, and a source may include any file it can name.
+ * Where files are not out of reach, what is said about those of others is left out.
+ */
+static const char *own_words(struct arena *arena, const char *said)
+{
+    struct text kept = text_new(arena);
+    bool foreign = false;
+    for (const char *line = said; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (line[0] != ' ' && line[0] != '\t')
+            foreign = is_foreign(line);
+        if (!foreign)
+            text_printf(&kept, "%.*s\n", (int)length, line);
+        line += length + (line[length] != 0);
     }
-    return text;
+    return kept.at;
 }
 
 bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
@@ -72,15 +78,10 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
         error_hint(error, "apt-get install gcc");
         return false;
     }
-    const char *base = getenv("TMPDIR");
-    char *folder = arena_printf(arena, "%s/smelt-kernel-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder))
-        return error_system(error, ERROR_CANNOT_WRITE, "could not make a folder in %s", base);
-    compiled->directory = folder;
-    const char *input = arena_printf(arena, "%s/kernel.c", folder);
-    const char *said = arena_printf(arena, "%s/said", folder);
-    const char *library = arena_printf(arena, "%s/kernel.so", folder);
-    if (!write_source(input, source, error))
+    if (!folder_make(arena, &compiled->folder, error))
+        return false;
+    const char *folder = compiled->directory = compiled->folder.path;
+    if (!write_source(arena_printf(arena, "%s/kernel.c", folder), source, error))
         return false;
     const char *arguments[24] = {compiler};
     int count = 1;
@@ -89,59 +90,21 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
     const char *const rest[] = {"-o", "kernel.so", "kernel.c", "-lm"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         arguments[count++] = rest[i];
-    const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                       arena_printf(arena, "TMPDIR=%s", folder), "LC_ALL=C", NULL};
-    const char *const readable[] = {
-        "/usr",      "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
-        "/dev/null", NULL};
-    const char *const writable[] = {folder, "/dev/null", NULL};
-    struct sandbox_policy policy = {.layers = ~0U,
-                                    .readable = readable,
-                                    .writable = writable,
-                                    .calls = SANDBOX_CALLS_COMPILER,
-                                    .memory = (int64_t)4 << 30,
-                                    .file_bytes = 256 << 20,
-                                    .seconds = COMPILE_SECONDS};
-    int output = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    struct sandbox_program program = {
-        .arguments = arguments, .environment = environment, .directory = folder, .output = output};
-    struct timespec start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    compiled->layers = sandbox_available();
-    pid_t child = fork();
-    if (child == 0)
-        _exit(compile_in_child(&policy, &program));
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    if (output >= 0)
-        close(output);
-    compiled->seconds =
-        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-    compiled->output = read_output(arena, said);
-    if (child < 0 || !WIFEXITED(status) ||
-        (WEXITSTATUS(status) >= 119 && WEXITSTATUS(status) <= 123)) {
-        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-            compiled->output = "the compiler did not finish in time";
-            return true;
-        }
+    struct tool_run run;
+    tool_run(arena, arguments, folder, compile_seconds(), &run);
+    if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
-    }
-    compiled->done = WEXITSTATUS(status) == 0;
-    compiled->library = library;
+    compiled->layers = sandbox_available();
+    compiled->seconds = run.seconds;
+    compiled->output =
+        run.in_time ? own_words(arena, run.output) : "the compiler did not finish in time\n";
+    compiled->done = run.status == 0;
+    compiled->library = arena_printf(arena, "%s/kernel.so", folder);
     return true;
 }
 
 void compiled_release(struct compiled *compiled)
 {
-    static const char *const names[] = {"kernel.c", "kernel.so", "said"};
-    char path[4200];
-    for (size_t i = 0; compiled->directory && i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", compiled->directory, names[i]);
-        unlink(path);
-    }
-    if (compiled->directory)
-        rmdir(compiled->directory);
+    folder_remove(&compiled->folder);
     compiled->directory = NULL;
 }

@@ -1,6 +1,7 @@
 /*
  * One launch of a kernel in a cell, for correctness: every draw twice, in two slots whose buffers
- * lie against the guard once with their start and once with their end, over two different poisons.
+ * lie against the guard once with their start and once with their end, over different poisons. The
+ * slots serve all draws, so new values come at addresses the kernel has seen before.
  *
  * The launch runs in a process of its own (the worker), since confining a child changes its parent.
  * The worker writes inputs while the cell is stopped, continues it for one call, waits until all of
@@ -17,11 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "judge/private.h"
-#include "os/os.h"
-#include "runtime/cell.h"
-
 #include "judge/launch.h"
+#include "os/os.h"
 
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message)
 {
@@ -84,9 +82,9 @@ static char *make_file(int *descriptor, size_t bytes, bool sealed_for_writing)
 
 bool worker_make_buffers(struct worker *worker)
 {
-    worker->control =
-        (struct cell_control *)make_file(&worker->descriptors[0], sizeof *worker->control, false);
-    if (!worker->control)
+    worker->control = (void *)make_file(&worker->descriptors[0], sizeof *worker->control, true);
+    worker->report = (void *)make_file(&worker->descriptors[3], sizeof *worker->report, false);
+    if (!worker->control || !worker->report)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
     struct cell_control *control = worker->control;
     control->magic = CELL_MAGIC;
@@ -94,6 +92,9 @@ bool worker_make_buffers(struct worker *worker)
     control->output_count = worker->part->output_count;
     control->slot_count = worker->slots;
     control->threads = worker->launch->threads;
+    unsigned layers = worker->launch->layers & sandbox_available();
+    control->confine_files = (layers & SANDBOX_LANDLOCK) != 0;
+    control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
     for (int i = 0; i < worker->part->symbol_count; i++)
         control->sizes[i] = worker->launch->binding->sizes[i];
     for (int i = 0; i < worker->part->scalar_count; i++)
@@ -118,23 +119,33 @@ static void encode(const struct array *array, char *out)
     }
 }
 
-static unsigned char poison(int slot)
-{
-    return slot % 2 ? 0x5b : 0xa6;
-}
+/* Large of either sign, and NaN: whoever reads them by mistake shall notice. */
+static const unsigned char poisons[] = {0xdb, 0x5b, 0xff, 0x7f};
 
-void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw)
+/* `around` fills what lies beside the data, `inside` the outputs and scratch themselves. */
+static void fill(struct worker *worker, int slot, const struct draw *draw, unsigned char around,
+                 unsigned char inside)
 {
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
+    worker->around[slot] = around;
     for (int i = 0; i < inputs; i++) {
         const struct cell_region *region = &worker->control->regions[slot][i];
-        memset(worker->inputs + region->offset, poison(slot), region->bytes);
+        memset(worker->inputs + region->offset, around, region->bytes);
         encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
     }
     for (int o = 0; o <= outputs; o++) {
         const struct cell_region *region = &worker->control->regions[slot][inputs + o];
-        memset(worker->outputs + region->offset, poison(slot), region->bytes);
+        size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
+                                   : (size_t)worker->launch->scratch;
+        memset(worker->outputs + region->offset, around, region->bytes);
+        memset(worker->outputs + region->offset + region->data, inside, bytes);
     }
+}
+
+void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw)
+{
+    unsigned char poison = poisons[(unsigned)slot % sizeof poisons];
+    fill(worker, slot, draw, poison, poison);
 }
 
 /* ---- the cell ---- */
@@ -144,6 +155,28 @@ static double now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static const char *status_line(const struct worker *worker, const char *name, char *text,
+                               size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)worker->process.pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = descriptor >= 0 ? read(descriptor, text, size - 1) : -1;
+    if (descriptor >= 0)
+        close(descriptor);
+    text[got > 0 ? got : 0] = 0;
+    const char *line = strstr(text, name);
+    return line ? line + strlen(name) : NULL;
+}
+
+/* What the system says about the cell; 0 when it does not say. */
+static int cell_status(const struct worker *worker, const char *name)
+{
+    char text[4096];
+    const char *line = status_line(worker, name, text, sizeof text);
+    return line ? atoi(line) : 0;
 }
 
 enum waited worker_wait(struct worker *worker, double seconds, int *status)
@@ -158,100 +191,24 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status)
             return WAITED_ENDED;
         if (now() > deadline)
             return WAITED_TOO_LONG;
+        if (pause.tv_nsec >= 1000000 && cell_status(worker, "\nThreads:") > MOST_THREADS)
+            return WAITED_CROWDED;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 2000000)
             pause.tv_nsec += pause.tv_nsec / 4;
     }
 }
 
-/* Which buffer an address belongs to; guards count to the buffer they guard. */
-static bool find_buffer(const struct worker *worker, uint64_t address, int *slot, int *tensor)
+/* Room for the buffers, their guards and stacks, and a good deal for the kernel itself. */
+static int64_t memory_limit(const struct worker *worker)
 {
-    enum { REACH = 1 << 20 };
-    int count = worker->part->input_count + worker->part->output_count + 1;
-    for (*slot = 0; *slot < worker->slots; ++*slot)
-        for (*tensor = 0; *tensor < count; ++*tensor) {
-            uint64_t mapped = worker->control->mapped[*slot][*tensor];
-            uint64_t bytes = worker->control->regions[*slot][*tensor].bytes;
-            if (mapped && address + REACH >= mapped && address < mapped + bytes + REACH)
-                return true;
-        }
-    return false;
+    int tensors = worker->part->input_count + worker->part->output_count + 1;
+    int64_t guards = (int64_t)worker->slots * tensors * (2 << 20);
+    return (int64_t)(worker->input_bytes + worker->output_bytes) + guards + ((int64_t)4 << 30) +
+           (int64_t)worker->launch->threads * (256 << 20);
 }
 
-static bool report_fault(struct worker *worker)
-{
-    struct cell_control *control = worker->control;
-    struct launch_result *result = worker->result;
-    int slot, tensor;
-    snprintf(result->detail, sizeof result->detail, "%llx",
-             (unsigned long long)(control->instruction - control->base));
-    if (control->signal != SIGSEGV && control->signal != SIGBUS) {
-        snprintf(result->message, sizeof result->message, "the kernel was ended by %s",
-                 strsignal(control->signal));
-        result->outcome = OUTCOME_CRASH;
-        return false;
-    }
-    if (!find_buffer(worker, control->address, &slot, &tensor)) {
-        snprintf(result->message, sizeof result->message,
-                 "the kernel reached for an address outside of every buffer (%s)",
-                 strsignal(control->signal));
-        result->outcome = OUTCOME_CRASH;
-        return false;
-    }
-    int inputs = worker->part->input_count, outputs = worker->part->output_count;
-    const struct cell_region *region = &control->regions[slot][tensor];
-    int64_t byte = (int64_t)(control->address - control->mapped[slot][tensor] - region->data);
-    if (tensor == inputs + outputs) {
-        snprintf(result->message, sizeof result->message,
-                 "scratch was accessed at byte %lld of %lld", (long long)byte,
-                 (long long)worker->launch->scratch);
-        result->outcome = OUTCOME_OUT_OF_BOUNDS;
-        return false;
-    }
-    int number =
-        tensor < inputs ? worker->part->inputs[tensor] : worker->part->outputs[tensor - inputs];
-    const struct ir_tensor *entry = &worker->part->tensors[number];
-    int64_t element = byte / (int64_t)dtype_bytes(entry->dtype);
-    int64_t total = ir_tensor_shape(worker->launch->binding, number, NULL);
-    bool inside = byte >= 0 && element < total;
-    snprintf(result->message, sizeof result->message,
-             inside ? "input '%s' was written (element %lld of %lld)"
-                    : "'%s' was accessed out of bounds, at element %lld of %lld",
-             entry->name, (long long)element, (long long)total);
-    result->outcome = inside ? OUTCOME_CRASH : OUTCOME_OUT_OF_BOUNDS;
-    return false;
-}
-
-/* The cell ended, or did not stop: why? */
-bool worker_report_end(struct worker *worker, enum waited waited, int status)
-{
-    struct cell_control *control = worker->control;
-    if (waited == WAITED_TOO_LONG)
-        return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
-    worker->process.pid = 0;
-    if (control->state == CELL_FAULT)
-        return report_fault(worker);
-    char message[400];
-    control->message[sizeof control->message - 1] = 0;
-    if (control->state == CELL_NO_KERNEL) {
-        snprintf(message, sizeof message, "the kernel could not be loaded: %s", control->message);
-        return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
-    }
-    if (control->state == CELL_STARTING && WIFEXITED(status) && WEXITSTATUS(status) >= 119)
-        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell could not be started");
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return worker_fail(worker, OUTCOME_OUT_OF_MEMORY,
-                           "the kernel was killed, most likely for memory");
-    if (WIFSIGNALED(status)) {
-        snprintf(message, sizeof message, "the kernel was ended by %s",
-                 strsignal(WTERMSIG(status)));
-        return worker_fail(worker, OUTCOME_CRASH, message);
-    }
-    return worker_fail(worker, OUTCOME_CRASH, "the kernel ended the process it ran in");
-}
-
-bool worker_start_cell(struct worker *worker, const char *runner)
+static bool start_program(struct worker *worker, const char *runner)
 {
     const struct launch *launch = worker->launch;
     const char *const arguments[] = {runner, launch->library, NULL};
@@ -262,27 +219,43 @@ bool worker_start_cell(struct worker *worker, const char *runner)
                                     .readable = readable,
                                     .writable = writable,
                                     .calls = SANDBOX_CALLS_ALL,
-                                    .file_bytes = 0,
-                                    .processes = 0};
+                                    .memory = memory_limit(worker),
+                                    .stack = 64 << 20};
     struct sandbox_program program = {.arguments = arguments,
                                       .descriptors = worker->descriptors,
-                                      .descriptor_count = 3,
+                                      .descriptor_count = 4,
                                       .output = -1};
-    struct error error;
+    struct error error = {0};
     if (!sandbox_start(&policy, &program, &worker->process, &error))
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+    return true;
+}
+
+/* First nothing of the kernel runs, then it is loaded, and that may run code of its own. */
+bool worker_start_cell(struct worker *worker, const char *runner)
+{
+    enum { SECCOMP_FILTERED = 2 };
     int status = 0;
+    if (!start_program(worker, runner))
+        return false;
     enum waited waited = worker_wait(worker, LOAD_SECONDS, &status);
+    if (waited != WAITED_STOPPED)
+        return waited == WAITED_TOO_LONG
+                   ? worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell did not start in time")
+                   : worker_report_end(worker, waited, status);
+    worker->prepared = true;
+    worker->result->layers = worker->process.layers;
+    if (cell_status(worker, "\nSeccomp:") != SECCOMP_FILTERED)
+        worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
+    kill(worker->process.pid, SIGCONT);
+    waited = worker_wait(worker, LOAD_SECONDS, &status);
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
     if (waited != WAITED_STOPPED)
         return worker_report_end(worker, waited, status);
-    if (worker->control->state != CELL_READY)
+    if (worker->report->state != CELL_READY)
         return worker_fail(worker, OUTCOME_CHEAT,
                            "the kernel stopped its process while being loaded");
-    worker->result->layers = worker->process.layers;
-    if (!worker->control->filtered)
-        worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
     return true;
 }
 
@@ -290,22 +263,22 @@ bool worker_start_cell(struct worker *worker, const char *runner)
 
 static bool call_slot(struct worker *worker, int slot)
 {
-    struct cell_control *control = worker->control;
-    control->call_count = 1;
-    control->calls[0] = (uint16_t)slot;
-    control->returned = 0;
+    worker->control->call_count = 1;
+    worker->control->calls[0] = (uint16_t)slot;
+    worker->report->returned = 0;
     int status = 0;
     kill(worker->process.pid, SIGCONT);
     enum waited waited = worker_wait(worker, worker->launch->seconds, &status);
     if (waited != WAITED_STOPPED)
         return worker_report_end(worker, waited, status);
-    if (control->state != CELL_DONE)
+    if (worker->report->state != CELL_DONE)
         return worker_fail(worker, OUTCOME_CHEAT,
                            "the kernel stopped its process before it was done");
-    if (control->returned != 0) {
+    int returned = worker->report->returned;
+    if (returned != 0) {
         char message[120];
         snprintf(message, sizeof message, "the kernel returned %d: it cannot do this call",
-                 control->returned);
+                 returned);
         return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }
     return true;
@@ -323,7 +296,7 @@ static bool surroundings_intact(struct worker *worker, int slot)
         for (size_t i = 0; i < region->bytes; i++) {
             if (i == region->data)
                 i += bytes;
-            if (i >= region->bytes || at[i] == poison(slot))
+            if (i >= region->bytes || at[i] == worker->around[slot])
                 continue;
             const char *name =
                 o < outputs ? worker->part->tensors[worker->part->outputs[o]].name : "scratch";
@@ -347,44 +320,82 @@ void worker_output_pointers(const struct worker *worker, int slot, const void **
     }
 }
 
-static bool same_bytes(const struct worker *worker, int one, int other)
-{
-    const void *a[CELL_MAX_TENSORS], *b[CELL_MAX_TENSORS];
-    worker_output_pointers(worker, one, a);
-    worker_output_pointers(worker, other, b);
-    for (int o = 0; o < worker->part->output_count; o++)
-        if (memcmp(a[o], b[o], worker_tensor_bytes(worker, worker->part->outputs[o])) != 0)
-            return false;
-    return true;
-}
-
-static bool check_draw(struct worker *worker, int draw)
+/* Of all outputs of a slot, taken at once: a later call could change them. */
+static uint64_t output_hash(const struct worker *worker, int slot)
 {
     const void *pointers[CELL_MAX_TENSORS];
+    uint64_t hash = 0;
+    worker_output_pointers(worker, slot, pointers);
+    for (int o = 0; o < worker->part->output_count; o++)
+        hash = hash_bytes(pointers[o], worker_tensor_bytes(worker, worker->part->outputs[o]), hash);
+    return hash;
+}
+
+static void compare_slot(const struct worker *worker, int slot, int draw,
+                         struct comparison *comparison)
+{
+    const void *pointers[CELL_MAX_TENSORS];
+    worker_output_pointers(worker, slot, pointers);
+    compare_outputs(worker->launch->binding, &worker->launch->draws[draw], pointers, comparison);
+}
+
+/* Calls again over other rubbish; the hash of what comes out, or 0 when it does not come back. */
+static uint64_t call_again(struct worker *worker, int slot, int draw, unsigned char around,
+                           unsigned char inside)
+{
+    struct launch_result kept = *worker->result;
+    fill(worker, slot, &worker->launch->draws[draw], around, inside);
+    bool good = worker->process.pid > 0 && call_slot(worker, slot);
+    *worker->result = kept;
+    return good ? output_hash(worker, slot) : 0;
+}
+
+/* The result of a slot is off. Does it depend on what a kernel has no business to read? */
+static bool explain_mismatch(struct worker *worker, int slot, int draw, bool was_right_once)
+{
+    struct launch_result *result = worker->result;
+    unsigned char poison = worker->around[slot], other = (unsigned char)(poison ^ 0x80);
+    uint64_t first = output_hash(worker, slot);
+    bool repeats = call_again(worker, slot, draw, poison, poison) == first;
+    uint64_t beside = repeats ? call_again(worker, slot, draw, other, poison) : first;
+    uint64_t before = repeats ? call_again(worker, slot, draw, poison, other) : first;
+    result->outcome = result->comparison.outcome;
+    const char *message = result->outcome == OUTCOME_WRONG ? "the result is wrong"
+                                                           : "the result is not accurate enough";
+    if (repeats && beside != first) {
+        result->outcome = OUTCOME_OUT_OF_BOUNDS;
+        message = "the result depends on bytes that lie beside the tensors";
+    } else if (was_right_once) {
+        result->outcome = OUTCOME_UNSTABLE;
+        message = "the same inputs gave a right result once and a wrong one later or elsewhere";
+    } else if (repeats && before != first) {
+        message = "the result is wrong: it depends on what outputs or scratch held before";
+    }
+    snprintf(result->message, sizeof result->message, "%s", message);
+    return false;
+}
+
+/* Twice, in the two slots: other addresses, other rubbish, the guard on the other side. */
+static bool check_draw(struct worker *worker, int draw)
+{
+    uint64_t hashes[2];
     double worst = worker->result->comparison.worst;
-    for (int time = 0; time < 2; time++) {
-        int slot = 2 * draw + time;
+    for (int slot = 0; slot < 2; slot++) {
+        unsigned char poison = poisons[(unsigned)(2 * draw + slot) % sizeof poisons];
+        fill(worker, slot, &worker->launch->draws[draw], poison, poison);
         if (!call_slot(worker, slot) || !surroundings_intact(worker, slot))
             return false;
         struct comparison comparison;
-        worker_output_pointers(worker, slot, pointers);
-        compare_outputs(worker->launch->binding, &worker->launch->draws[draw], pointers,
-                        &comparison);
+        compare_slot(worker, slot, draw, &comparison);
         if (comparison.worst < worst)
             comparison.worst = worst;
         worker->result->comparison = comparison;
         worst = comparison.worst;
-        if (comparison.outcome == OUTCOME_OK)
-            continue;
-        worker->result->outcome = time ? OUTCOME_UNSTABLE : comparison.outcome;
-        snprintf(worker->result->message, sizeof worker->result->message, "%s",
-                 time
-                     ? "the same inputs gave a right result once and a wrong one at other addresses"
-                 : comparison.outcome == OUTCOME_WRONG ? "the result is wrong"
-                                                       : "the result is not accurate enough");
-        return false;
+        if (comparison.outcome != OUTCOME_OK)
+            return explain_mismatch(worker, slot, draw, slot > 0);
+        hashes[slot] = output_hash(worker, slot);
     }
-    if (worker->launch->deterministic && !same_bytes(worker, 2 * draw, 2 * draw + 1))
+    if (worker->launch->deterministic && hashes[0] != hashes[1])
         return worker_fail(
             worker, OUTCOME_UNSTABLE,
             "the same inputs gave different results, and the task says `deterministic`");
@@ -393,14 +404,10 @@ static bool check_draw(struct worker *worker, int draw)
 
 static void work(const struct launch *launch, const char *runner, struct launch_result *result)
 {
-    struct worker worker = {.launch = launch, .part = launch->binding->part, .result = result};
-    worker.slots = 2 * launch->draw_count;
+    struct worker worker = {
+        .launch = launch, .part = launch->binding->part, .result = result, .slots = 2};
     result->outcome = OUTCOME_JUDGE_FAULT;
-    bool good = worker_make_buffers(&worker);
-    for (int draw = 0; good && draw < launch->draw_count; draw++)
-        for (int time = 0; time < 2; time++)
-            worker_fill_slot(&worker, 2 * draw + time, &launch->draws[draw]);
-    good = good && worker_start_cell(&worker, runner);
+    bool good = worker_make_buffers(&worker) && worker_start_cell(&worker, runner);
     for (int draw = 0; good && draw < launch->draw_count; draw++) {
         result->draw = draw;
         good = check_draw(&worker, draw);
@@ -447,8 +454,9 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
         arena_release(&arena);
         return error_system(error, ERROR_OUT_OF_MEMORY, "no memory for a result");
     }
-    pid_t worker = fork();
+    pid_t self = getpid(), worker = fork();
     if (worker == 0) {
+        sandbox_follow(self);
         work(launch, runner, shared);
         _exit(0);
     }

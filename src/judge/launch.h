@@ -7,21 +7,25 @@
 #include "judge/private.h"
 #include "runtime/cell.h"
 
-enum { PAGE = 4096, ALIGNMENT = 64, LOAD_SECONDS = 10 };
+enum { PAGE = 4096, ALIGNMENT = 64, LOAD_SECONDS = 10, MOST_THREADS = 1024 };
 
 struct worker {
     const struct launch *launch;
     const struct ir_part *part;
     struct launch_result *result;
-    struct cell_control *control;
-    char *inputs, *outputs; /* the two files, mapped */
+    struct cell_control *control; /* ours: the cell cannot write it */
+    struct cell_report *report;   /* the cell's: believe nothing */
+    struct cell_report seen;      /* a copy of it, once the cell has ended */
+    char *inputs, *outputs;       /* the two files, mapped */
     size_t input_bytes, output_bytes;
-    int descriptors[3];
+    int descriptors[4];
     struct sandbox_process process;
+    bool prepared; /* the cell stood ready before anything of the kernel ran */
     int slots;
+    unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
 };
 
-enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG };
+enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG, WAITED_CROWDED };
 
 /* Sets the outcome and returns false. */
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message);

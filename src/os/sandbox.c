@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,7 +93,10 @@ static bool set_limit(int resource, rlim_t value)
 static bool apply_limits(const struct sandbox_policy *policy)
 {
     bool good = set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_FSIZE, (rlim_t)policy->file_bytes) &&
-                set_limit(RLIMIT_NOFILE, 64);
+                set_limit(RLIMIT_NOFILE, 64) && set_limit(RLIMIT_MEMLOCK, 0) &&
+                set_limit(RLIMIT_MSGQUEUE, 0);
+    if (policy->stack > 0)
+        good = good && set_limit(RLIMIT_STACK, (rlim_t)policy->stack);
     if (policy->memory > 0)
         good = good && set_limit(RLIMIT_AS, (rlim_t)policy->memory);
     if (policy->seconds > 0)
@@ -194,12 +198,46 @@ static bool wants(const struct sandbox_policy *policy, unsigned available, unsig
 /* Exit codes of a child that did not come to run the program. */
 enum { FAILED_DESCRIPTORS = 121, FAILED_LAYER = 122, FAILED_RUN = 123 };
 
+static bool write_text(const char *path, const char *text)
+{
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    bool good = write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
+    close(descriptor);
+    return good;
+}
+
+/*
+ * A child that dies with its parent. A parent that was gone before the child said so is seen by
+ * the pipe that only it holds open for writing.
+ */
+static void follow(const int *leash)
+{
+    struct pollfd end = {.fd = leash[0], .events = POLLIN};
+    close(leash[1]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&end, 1, 0) != 0)
+        _exit(FAILED_RUN);
+}
+
+void sandbox_follow(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(FAILED_RUN);
+}
+
 _Noreturn static void run_confined(const struct sandbox_policy *policy,
-                                   const struct sandbox_program *program, unsigned available)
+                                   const struct sandbox_program *program, unsigned available,
+                                   const int *leash)
 {
     static char *const nothing[] = {NULL};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    follow(leash);
     setpgid(0, 0);
+    prctl(PR_SET_DUMPABLE, 1);                      /* or what is ours in /proc cannot be written */
+    write_text("/proc/self/oom_score_adj", "1000"); /* when memory runs out it goes first */
+    prctl(PR_SET_DUMPABLE, 0);
     struct sigaction standard = {.sa_handler = SIG_DFL};
     for (int signal = 1; signal < 32; signal++)
         sigaction(signal, &standard, NULL);
@@ -220,16 +258,6 @@ _Noreturn static void run_confined(const struct sandbox_policy *policy,
 }
 
 /* ---- namespaces ---- */
-
-static bool write_text(const char *path, const char *text)
-{
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return false;
-    bool good = write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
-    close(descriptor);
-    return good;
-}
 
 /* A user namespace in which we are who we were: compilers fail without a map. */
 static bool enter_user_namespace(void)
@@ -307,6 +335,22 @@ static bool try_seccomp(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && seccomp_for_compiler();
 }
 
+/* SMELT_SANDBOX_WITHOUT="user pid": as if the host did not offer these. */
+static unsigned left_out(void)
+{
+    const char *names = getenv("SMELT_SANDBOX_WITHOUT");
+    unsigned layers = 0;
+    for (size_t length; names && *names; names += length) {
+        names += strspn(names, " ,");
+        length = strcspn(names, " ,");
+        for (int i = 0; i < LAYER_COUNT; i++)
+            if (length == strlen(layer_names[i].name) &&
+                strncmp(names, layer_names[i].name, length) == 0)
+                layers |= layer_names[i].layer;
+    }
+    return layers;
+}
+
 unsigned sandbox_available(void)
 {
     static unsigned known;
@@ -319,20 +363,47 @@ unsigned sandbox_available(void)
     layers |= child_succeeds(try_ipc) ? SANDBOX_IPC : 0;
     layers |= child_succeeds(try_landlock) ? SANDBOX_LANDLOCK : 0;
     layers |= child_succeeds(try_seccomp) ? SANDBOX_SECCOMP : 0;
-    return known = layers;
+    return known = layers & ~left_out();
 }
 
 /* ---- starting and ending ---- */
 
-static pid_t start_init(void)
+void sandbox_hide(void)
+{
+    sandbox_available(); /* finding out writes files of ours in /proc */
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+static pid_t start_init(const int *leash)
 {
     pid_t init = fork();
     if (init != 0)
         return init;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    follow(leash);
     syscall(SYS_close_range, 0U, ~0U, 0);
     for (;;)
         pause();
+}
+
+static bool start_processes(const struct sandbox_policy *policy,
+                            const struct sandbox_program *program, unsigned available,
+                            struct sandbox_process *process)
+{
+    int leash[2];
+    if (pipe2(leash, O_CLOEXEC) != 0)
+        return false;
+    if (process->layers & SANDBOX_PID)
+        process->init = start_init(leash);
+    process->pid = process->init < 0 ? -1 : fork();
+    if (process->pid == 0)
+        run_confined(policy, program, available, leash);
+    if (process->pid > 0)
+        setpgid(process->pid, process->pid);
+    int reason = errno;
+    close(leash[0]);
+    process->leash = leash[1];
+    errno = reason;
+    return process->pid > 0;
 }
 
 bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_program *program,
@@ -340,22 +411,15 @@ bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_pro
 {
     unsigned available = sandbox_available();
     *process = (struct sandbox_process){0};
+    prctl(PR_SET_DUMPABLE, 1); /* or the maps of a namespace cannot be written */
     unsigned namespaces = enter_namespaces(policy->layers & available & LAYERS_NAMESPACES);
+    prctl(PR_SET_DUMPABLE, 0); /* our memory is no file for a program of the same user */
     process->layers = (policy->layers & available & ~LAYERS_NAMESPACES) | namespaces;
-    if (namespaces & SANDBOX_PID) {
-        process->init = start_init();
-        if (process->init < 0)
-            return error_system(error, ERROR_TOOL_FAILED, "could not start a confined process");
-    }
-    process->pid = fork();
-    if (process->pid == 0)
-        run_confined(policy, program, available);
-    if (process->pid < 0) {
-        sandbox_kill(process);
-        return error_system(error, ERROR_TOOL_FAILED, "could not start a confined process");
-    }
-    setpgid(process->pid, process->pid);
-    return true;
+    if (start_processes(policy, program, available, process))
+        return true;
+    error_system(error, ERROR_TOOL_FAILED, "could not start a confined process");
+    sandbox_kill(process);
+    return false;
 }
 
 void sandbox_kill(struct sandbox_process *process)
@@ -372,5 +436,7 @@ void sandbox_kill(struct sandbox_process *process)
         while (waitpid(process->init, &status, 0) < 0 && errno == EINTR)
             ;
     }
-    process->pid = process->init = 0;
+    if (process->leash > 0)
+        close(process->leash);
+    process->pid = process->init = process->leash = 0;
 }

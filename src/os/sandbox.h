@@ -57,6 +57,7 @@ struct sandbox_policy {
     const char *const *writable; /* paths it may also write below, ends with NULL */
     enum sandbox_calls calls;    /* a cell installs its own filter later */
     int64_t memory;              /* bytes of address space; 0: no limit */
+    int64_t stack;               /* bytes of a thread's stack; 0: as it is here */
     int64_t file_bytes;          /* largest file it may write */
     int seconds;                 /* of processor time; 0: no limit */
     int processes;               /* most at once; 0: no limit */
@@ -74,12 +75,19 @@ struct sandbox_program {
 struct sandbox_process {
     pid_t pid;       /* of the program: a child of the caller, to be waited for */
     pid_t init;      /* of its process namespace, or 0; killed by sandbox_kill */
+    int leash;       /* open as long as the caller lives, so that both can tell; 0: none */
     unsigned layers; /* in force */
 };
 
+/* From now on other programs of the same user cannot look into this process. */
+void sandbox_hide(void);
+/* A worker says right after fork that it dies when `parent`, which forked it, does. */
+void sandbox_follow(pid_t parent);
+
 /*
  * Starts it. The caller is its parent: it may stop, continue and wait for it. False when it could
- * not be started at all. A caller that wants a process namespace must not have threads.
+ * not be started at all. A caller that wants a process namespace must not have threads. Confining
+ * changes the caller too, so it should be a worker: a process forked for this and nothing else.
  */
 bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_program *program,
                    struct sandbox_process *process, struct error *error);
