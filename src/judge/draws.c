@@ -17,10 +17,21 @@
 
 #include "judge/private.h"
 
-enum draw_number { DRAW_DECLARED, DRAW_HEAVY, DRAW_LARGE, DRAW_TINY, DRAW_SPARSE, DRAW_VARIANTS };
+/* NUDGED is DECLARED with one value of each input changed: a result kept for inputs that look the
+ * same at a glance does not pass. */
+enum draw_number {
+    DRAW_DECLARED,
+    DRAW_NUDGED,
+    DRAW_HEAVY,
+    DRAW_LARGE,
+    DRAW_TINY,
+    DRAW_SPARSE,
+    DRAW_VARIANTS
+};
 
-static const char *const draw_names[] = {"as declared", "heavy tails", "large values",
-                                         "small values and zeros", "few non-zeros"};
+static const char *const draw_names[] = {
+    "as declared",  "as before but for one value", "heavy tails",
+    "large values", "small values and zeros",      "few non-zeros"};
 
 /* Significant bits of a class; 0: must be exact. */
 static int class_bits(const char *accuracy)
@@ -41,13 +52,18 @@ static bool is_free(const struct task_input *input, enum dtype dtype)
     return dtype_is_float(dtype) && !(input->properties & (IR_PROPERTY_SORTED));
 }
 
-int draw_count(const struct task_case *task_case)
+static bool any_free(const struct task_case *task_case)
 {
     const struct ir_part *part = ir_root(task_case->program);
     for (int i = 0; i < part->input_count; i++)
         if (is_free(&task_case->inputs[i], part->tensors[part->inputs[i]].dtype))
-            return DRAW_VARIANTS;
-    return 2; /* integers only: two independent draws */
+            return true;
+    return false;
+}
+
+int draw_count(const struct task_case *task_case)
+{
+    return any_free(task_case) ? DRAW_VARIANTS : 2; /* integers only: two independent draws */
 }
 
 static double clip(const struct task_input *input, double value, double fallback)
@@ -89,6 +105,17 @@ static void vary_input(const struct task_input *input, enum draw_number variant,
     }
 }
 
+static void nudge_input(const struct task_input *input, struct array *array, struct random *random)
+{
+    if (array->count == 0)
+        return;
+    double *value = &array->floats[random_below(random, (uint64_t)array->count)];
+    if ((input->properties & IR_PROPERTY_TRIANGULAR) && *value == 0)
+        return;
+    double other = dtype_round(array->dtype, *value == 0 ? 1 : -2 * *value);
+    *value = clip(input, other, clip(input, dtype_round(array->dtype, *value / 2), *value));
+}
+
 static bool evaluate(struct arena *arena, const struct ir_binding *binding,
                      struct oracle_code *code, const struct array *inputs, struct array *outputs,
                      struct error *error)
@@ -98,7 +125,8 @@ static bool evaluate(struct arena *arena, const struct ir_binding *binding,
                 : oracle_interpret(arena, binding, inputs, outputs, &options, error);
 }
 
-/* Every float input moved by up to `units` units of the class. */
+/* Every float input moved by about a unit of the class. By how much differs from value to value:
+ * moved by equal amounts, like terms that cancel would seem to take no harm from rounding. */
 static struct array *disturb(struct arena *arena, const struct ir_part *part,
                              const struct array *inputs, double unit, struct random *random)
 {
@@ -108,9 +136,11 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
         if (!inputs[i].floats)
             continue;
         array_alloc(arena, &moved[i]);
-        for (int64_t k = 0; k < inputs[i].count; k++)
-            moved[i].floats[k] =
-                inputs[i].floats[k] * (1 + unit * (random_below(random, 2) ? 1 : -1));
+        for (int64_t k = 0; k < inputs[i].count; k++) {
+            double by = 2 * random_uniform(random) - 1;
+            by += by < 0 ? -0.5 : 0.5;
+            moved[i].floats[k] = inputs[i].floats[k] * (1 + unit * by);
+        }
     }
     return moved;
 }
@@ -151,6 +181,27 @@ static double longest_reduction(struct arena *arena, const struct ir_binding *bi
     return longest;
 }
 
+/* Adds up over several disturbances how far each element moves: one alone may miss it. */
+static bool add_changes(struct arena *arena, const struct ir_binding *binding,
+                        struct oracle_code *code, const struct draw *draw, double unit,
+                        struct random *random, double **changes, struct error *error)
+{
+    const struct ir_part *part = binding->part;
+    for (int round = 0; round < DISTURBANCES; round++) {
+        struct array *moved = disturb(arena, part, draw->inputs, unit, random);
+        struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
+        if (!evaluate(arena, binding, code, moved, outputs, error))
+            return false;
+        for (int o = 0; o < part->output_count; o++)
+            for (int64_t i = 0; changes[o] && i < outputs[o].count; i++) {
+                double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
+                if (change < INFINITY)
+                    changes[o][i] += change;
+            }
+    }
+    return true;
+}
+
 static bool make_limits(struct arena *arena, const struct task *task,
                         const struct ir_binding *binding, struct oracle_code *code,
                         struct draw *draw, struct random *random, struct error *error)
@@ -162,7 +213,13 @@ static bool make_limits(struct arena *arena, const struct task *task,
         return true;
     double unit = ldexp(1, 1 - bits);
     double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    double few = 4 + fmin(length / 4, 1000);
+    double few = 6 + fmin(length / 4, 1000);
+    for (int o = 0; o < part->output_count; o++)
+        if (draw->expected[o].floats)
+            draw->limits[o] =
+                arena_array(arena, (size_t)draw->expected[o].count + 1, sizeof(double));
+    if (!add_changes(arena, binding, code, draw, unit, random, draw->limits, error))
+        return false;
     for (int o = 0; o < part->output_count; o++) {
         const struct array *expected = &draw->expected[o];
         if (!expected->floats)
@@ -170,21 +227,10 @@ static bool make_limits(struct arena *arena, const struct task *task,
         int own = class_bits(dtype_name(expected->dtype));
         double floor =
             fmax(few * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
-        draw->limits[o] = arena_array(arena, (size_t)expected->count + 1, sizeof(double));
-        for (int64_t i = 0; i < expected->count; i++)
-            draw->limits[o][i] = floor * fabs(expected->floats[i]) + 0x1p-140;
-    }
-    for (int round = 0; round < DISTURBANCES; round++) {
-        struct array *moved = disturb(arena, part, draw->inputs, unit, random);
-        struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
-        if (!evaluate(arena, binding, code, moved, outputs, error))
-            return false;
-        for (int o = 0; o < part->output_count; o++)
-            for (int64_t i = 0; draw->limits[o] && i < outputs[o].count; i++) {
-                double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
-                if (change < INFINITY)
-                    draw->limits[o][i] = fmax(draw->limits[o][i], few * change);
-            }
+        for (int64_t i = 0; i < expected->count; i++) {
+            double moved = few * 2 / DISTURBANCES * draw->limits[o][i];
+            draw->limits[o][i] = fmax(floor * fabs(expected->floats[i]) + 0x1p-140, moved);
+        }
     }
     return true;
 }
@@ -197,13 +243,20 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     *draw = (struct draw){.name = draw_names[number]};
     draw->inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *draw->inputs);
     draw->expected = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->expected);
-    uint64_t own_seed = hash_mix(seed, (uint64_t)number + 1);
+    bool nudged = number == DRAW_NUDGED && any_free(task_case);
+    uint64_t own_seed = hash_mix(seed, nudged ? DRAW_DECLARED + 1 : (uint64_t)number + 1);
     if (!oracle_draw(arena, task_case, binding, own_seed, draw->inputs, error))
         return false;
     struct random random = random_new(own_seed, 1000);
-    for (int i = 0; i < part->input_count; i++)
-        if (is_free(&task_case->inputs[i], draw->inputs[i].dtype) && number != DRAW_DECLARED)
-            vary_input(&task_case->inputs[i], (enum draw_number)number, &draw->inputs[i], &random);
+    for (int i = 0; i < part->input_count; i++) {
+        const struct task_input *input = &task_case->inputs[i];
+        if (number == DRAW_DECLARED || !is_free(input, draw->inputs[i].dtype))
+            continue;
+        if (nudged)
+            nudge_input(input, &draw->inputs[i], &random);
+        else
+            vary_input(input, (enum draw_number)number, &draw->inputs[i], &random);
+    }
     return evaluate(arena, binding, code, draw->inputs, draw->expected, error) &&
            make_limits(arena, task, binding, code, draw, &random, error);
 }
