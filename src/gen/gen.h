@@ -20,4 +20,17 @@ enum gen_form { GEN_REFERENCE, GEN_PLAIN };
 
 void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form);
 
+/* What the comment at the head of a plain kernel says besides; each NULL: it says nothing of that.
+ */
+struct gen_contract {
+    const char *op;       /* the text of the op */
+    const char *compiler; /* the command line kernels are compiled with */
+    const char *accuracy; /* how far off a result may be, in numbers */
+    const char *domain;   /* what inputs may be, and which sizes are asked for */
+};
+
+/* GEN_PLAIN with a contract for those who go on from there. */
+void gen_kernel_c(struct text *out, const struct ir_program *program,
+                  const struct gen_contract *contract);
+
 #endif

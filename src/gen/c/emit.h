@@ -55,6 +55,7 @@ struct node_plan {
     int limit;                /* the deepest place where it is needed */
     int uses;                 /* by nodes of the stage and by the stage itself; 0: not wanted */
     int used_at;              /* the depth of its use, when there is one */
+    int bits;                 /* an integer is less than 2^bits in size; 64: it may be any */
     bool data;                /* its value depends on a read */
     const char *name;         /* NULL: written where it is used */
     struct expression inside; /* what is written there */
@@ -71,14 +72,29 @@ struct tensor_plan {
     const char **dims;  /* as C: a name or a literal */
 };
 
+enum { EMIT_BUFFER = -2 };
+
 struct variable { /* of a part: what a stage's function may ask for as a parameter */
     const char *name, *type;
-    int tensor;    /* or IR_NONE: a number */
+    int tensor;    /* or IR_NONE: a number; EMIT_BUFFER: a piece of scratch for this one stage */
     bool aliased;  /* another pointer may point to the same elements */
     int wanted_by; /* the last stage that mentions it */
 };
 
+struct piece { /* of the scratch: a plain kernel's only memory */
+    const char *name, *type, *bytes;
+    const struct ir_size *size; /* the bytes, up to the next boundary */
+};
+
+struct part_plan {
+    const char *name;              /* of its C function */
+    const struct ir_size *scratch; /* bytes it takes, its calls included; NULL: none */
+    bool fails;                    /* its function returns a status */
+};
+
 struct emitter {
+    enum gen_form form;
+    const char *part_start, *stage_start; /* what their functions begin with: "static" */
     struct arena *arena;
     struct text *out;
     int indent;
@@ -86,7 +102,7 @@ struct emitter {
     struct names names;
     const struct ir_program *program;
     struct map monoids; /* address of a user monoid -> its C name */
-    struct map parts;   /* address of a part -> its C name */
+    struct map parts;   /* address of a part -> struct part_plan */
     /* the part being written */
     const struct ir_part *part;
     bool root;
@@ -96,6 +112,8 @@ struct emitter {
     struct variables VECTOR(struct variable) variables; /* in order of declaration */
     struct map variable_numbers;                        /* name -> number + 1, as a pointer */
     int stage_count;
+    struct pieces VECTOR(struct piece) pieces; /* of the scratch, in order */
+    bool part_fails;
     /* the stage being written */
     const char *comment; /* what it does, in the notation of the language */
     bool fails;          /* its function returns a status */
@@ -120,12 +138,27 @@ void emit_open(struct emitter *emitter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void emit_close(struct emitter *emitter);
 
+/* ---- types (types.c) ---- */
+
+/* What values of this type are computed in, in C. */
+const char *emit_type(const struct emitter *emitter, enum dtype type);
+/* What elements of a tensor of this type are kept in, in C. */
+const char *emit_element(const struct emitter *emitter, enum dtype type);
+/* What the prelude's functions for values of this type begin with: "float", "double" or "int". */
+const char *emit_kind(const struct emitter *emitter, enum dtype type);
+/* Whether elements are bits of a float type that C lacks. */
+bool emit_is_coded(const struct emitter *emitter, enum dtype type);
+const char *emit_zero(const struct emitter *emitter, enum dtype type); /* "0.0f" */
+const char *emit_rounding(enum dtype type); /* "round_f16" in double precision, or NULL */
+const char *emit_wrapping(enum dtype type); /* "int8_t", or NULL */
+/* The value of an element. */
+struct expression emit_load(struct emitter *emitter, enum dtype type, const char *element);
+/* What a declared tensor of this type keeps of a value that was computed in type `of`. */
+const char *emit_keep(struct emitter *emitter, enum dtype type, const char *value, enum dtype of);
+
 /* ---- values (value.c, operation.c) ---- */
 
-const char *emit_type(enum dtype type);     /* "double" or "int64_t" */
-const char *emit_rounding(enum dtype type); /* "round_f16", or NULL */
-const char *emit_wrapping(enum dtype type); /* "int8_t", or NULL */
-const char *emit_number(struct emitter *emitter, double value);
+const char *emit_number(struct emitter *emitter, double value, enum dtype type);
 struct expression emit_integer(struct emitter *emitter, int64_t value);
 /* Text in parentheses unless it binds at least as tightly as asked. */
 const char *emit_within(struct emitter *emitter, struct expression inner, enum binding_power least);
@@ -182,6 +215,21 @@ void emit_monoid_combine(struct emitter *emitter, const struct ir_monoid *monoid
 /* How often the combination mentions its right side. */
 int emit_monoid_mentions(const struct ir_monoid *monoid);
 
+/* ---- parts (part.c) and the memory of plain kernels (scratch.c) ---- */
+
+struct part_plan *emit_part_plan(const struct emitter *emitter, const struct ir_part *part);
+/* Writes a part and the functions of its stages; callees before callers. */
+void emit_part(struct emitter *emitter, const struct ir_part *part);
+/* A piece of scratch for a temporary. */
+void emit_scratch_tensor(struct emitter *emitter, int tensor);
+/* One of `type` elements, as many as the tensor (or its last dimension) has; its name is new. */
+const char *emit_scratch_like(struct emitter *emitter, int tensor, bool row, const char *type,
+                              const char *wanted);
+/* Takes all pieces. */
+void emit_scratch_write(struct emitter *emitter);
+/* How many bytes the part takes, its calls included. NULL: none. */
+const struct ir_size *emit_scratch_size(struct emitter *emitter);
+
 /* ---- functions (function.c) ---- */
 
 /* A variable of the part that stages may use. */
@@ -192,6 +240,11 @@ void emit_variable_end(struct emitter *emitter, const char *name);
 /* Lets `write` write the stage as a function of its own, and calls that function here. */
 void emit_function(struct emitter *emitter, const struct ir_stage *stage,
                    void (*write)(struct emitter *emitter, const struct ir_stage *stage));
+/* Calls a function; one that fails ends this one. */
+void emit_invocation(struct emitter *emitter, const char *name, const char *const *arguments,
+                     int count, bool fails);
+/* The words (names, not numbers) of a text: word -> non-NULL. */
+struct map emit_words(struct arena *arena, const struct text *text);
 /* prefix(item, item, ...)suffix, in lines of readable length. */
 void emit_list(struct emitter *emitter, const char *prefix, const char *const *items, int count,
                const char *suffix);
@@ -210,12 +263,20 @@ void emit_stage_end(struct emitter *emitter, size_t mark);
 /* Opens loops number `from` up to `to`, writing the nodes of each depth. */
 void emit_nest_open(struct emitter *emitter, int from, int to);
 void emit_nest_close(struct emitter *emitter, int from, int to);
-/* Stores a value to an element, rounded as the tensor asks. */
-void emit_store(struct emitter *emitter, int tensor, const char *offset, const char *value);
-/* Stores all elements of a tensor again: for those built up unrounded. */
+/* Stores a value, computed in type `of`, to an element, rounded as the tensor asks. */
+void emit_store(struct emitter *emitter, int tensor, const char *offset, const char *value,
+                enum dtype of);
+/* Reference only: stores all elements of a tensor again, for those built up unrounded. */
 void emit_store_all(struct emitter *emitter, int tensor);
 
-extern const char *const emit_prelude[];  /* pieces of text, ends with NULL */
-extern const char *const emit_reserved[]; /* names that are taken, ends with NULL */
+/* ---- the file (prelude.c, reserved.c, contract.c) ---- */
+
+/* What the text mentions and C lacks, in front of it. */
+void emit_prelude(struct emitter *emitter, struct text *out, const struct text *text);
+/* Adds every name the prelude may define. */
+void emit_prelude_names(struct map *taken, void *mark);
+extern const char *const emit_reserved[]; /* other names that are taken, ends with NULL */
+/* The manifest, and a comment with the whole contract. */
+void emit_contract(struct emitter *emitter, struct text *out, const struct gen_contract *contract);
 
 #endif

@@ -51,6 +51,21 @@ static bool is_word_rest(char c)
     return is_word_start(c) || (c >= '0' && c <= '9');
 }
 
+struct map emit_words(struct arena *arena, const struct text *text)
+{
+    struct map words = map_new(arena);
+    for (size_t i = 0; i < text->length;) {
+        size_t start = i;
+        while (i < text->length && is_word_rest(text->at[i]))
+            i++;
+        if (i == start)
+            i++;
+        else if (is_word_start(text->at[start]))
+            map_set_bytes(&words, text->at + start, i - start, arena);
+    }
+    return words;
+}
+
 struct mentioned VECTOR(int);
 
 /* Numbers of the variables that occur in the text, each once. */
@@ -96,6 +111,8 @@ static bool stage_writes(const struct ir_stage *stage, int tensor)
 static const char *parameter(struct emitter *emitter, const struct ir_stage *stage,
                              const struct variable *variable)
 {
+    if (variable->tensor == EMIT_BUFFER)
+        return arena_printf(emitter->arena, "%s *restrict %s", variable->type, variable->name);
     if (variable->tensor == IR_NONE)
         return arena_printf(emitter->arena, "%s %s", variable->type, variable->name);
     return arena_printf(emitter->arena, "%s%s *%s%s",
@@ -109,6 +126,23 @@ static const char *function_name(struct emitter *emitter, const struct ir_stage 
     const char *tensor = emitter->part->tensors[stage->writes[0].tensor].name;
     return emit_name_forever(&emitter->names,
                              arena_printf(emitter->arena, "%s_%s", emitter->part->name, tensor));
+}
+
+void emit_invocation(struct emitter *emitter, const char *name, const char *const *arguments,
+                     int count, bool fails)
+{
+    struct arena *arena = emitter->arena;
+    if (!fails) {
+        emit_list(emitter, name, arguments, count, ";");
+    } else if (emitter->form == GEN_PLAIN) {
+        emitter->part_fails = true;
+        emit_list(emitter, arena_printf(arena, "if (%s", name), arguments, count, " != DONE)");
+        emit_line(emitter, "    return OUTSIDE;");
+    } else {
+        emit_list(emitter, arena_printf(arena, "status = %s", name), arguments, count, ";");
+        emit_line(emitter, "if (status != DONE)");
+        emit_line(emitter, "    goto finish;");
+    }
 }
 
 void emit_function(struct emitter *emitter, const struct ir_stage *stage,
@@ -138,8 +172,11 @@ void emit_function(struct emitter *emitter, const struct ir_stage *stage,
     emitter->indent = 0;
     emit_blank(emitter);
     emit_line(emitter, "/* %s */", emitter->comment);
+    if (count == 0)
+        parameters[count++] = "void";
     emit_list(emitter,
-              arena_printf(emitter->arena, "STAGE %s %s", emitter->fails ? "int" : "void", name),
+              arena_printf(emitter->arena, "%s %s %s", emitter->stage_start,
+                           emitter->fails ? "int" : "void", name),
               parameters, count, "");
     emit_block(emitter);
     text_add_bytes(emitter->out, body.at, body.length);
@@ -149,10 +186,5 @@ void emit_function(struct emitter *emitter, const struct ir_stage *stage,
 
     emitter->out = out;
     emitter->indent = indent;
-    emit_list(emitter, emitter->fails ? arena_printf(emitter->arena, "status = %s", name) : name,
-              arguments, count, ";");
-    if (emitter->fails) {
-        emit_line(emitter, "if (status != DONE)");
-        emit_line(emitter, "    goto finish;");
-    }
+    emit_invocation(emitter, name, arguments, (int)wanted.count, emitter->fails);
 }

@@ -14,8 +14,8 @@ const char *emit_monoid_unit(struct emitter *emitter, const struct ir_monoid *mo
 {
     bool floats = dtype_is_float(type);
     switch (monoid->kind) {
-    case IR_SUM: return floats ? "0.0" : "0";
-    case IR_PRODUCT: return floats ? "1.0" : "1";
+    case IR_SUM: return emit_zero(emitter, type);
+    case IR_PRODUCT: return floats ? emit_number(emitter, 1, type) : "1";
     case IR_ALL: return "1";
     case IR_ANY: return "0";
     case IR_MAXIMUM: return floats ? "-INFINITY" : "INT64_MIN";
@@ -49,14 +49,27 @@ static void combine_user(struct emitter *emitter, const struct ir_monoid *monoid
         emit_line(emitter, "%s = next.c%d;", left[i], i);
 }
 
+static void combine_arithmetic(struct emitter *emitter, bool sum, const char *left,
+                               const char *right, bool wraps)
+{
+    if (wraps)
+        emit_line(emitter, "%s = int_%s(%s, %s);", left, sum ? "add" : "mul", left, right);
+    else
+        emit_line(emitter, "%s %s= %s;", left, sum ? "+" : "*", right);
+}
+
 void emit_monoid_combine(struct emitter *emitter, const struct ir_monoid *monoid,
                          const char *const *left, const char *const *right, const enum dtype *types)
 {
-    const char *kind = dtype_is_float(types[0]) ? "float" : "int";
+    const char *kind = emit_kind(emitter, types[0]);
+    /* a plain kernel is compiled without -fwrapv */
+    bool wraps = emitter->form == GEN_PLAIN && !dtype_is_float(types[0]);
     const char *order = monoid->kind == IR_ARGMAX ? "argmax" : "argmin";
     switch (monoid->kind) {
-    case IR_SUM: emit_line(emitter, "%s += %s;", left[0], right[0]); break;
-    case IR_PRODUCT: emit_line(emitter, "%s *= %s;", left[0], right[0]); break;
+    case IR_SUM:
+    case IR_PRODUCT:
+        combine_arithmetic(emitter, monoid->kind == IR_SUM, left[0], right[0], wraps);
+        break;
     case IR_MAXIMUM:
         emit_line(emitter, "%s = %s_max(%s, %s);", left[0], kind, left[0], right[0]);
         break;
@@ -114,7 +127,8 @@ static void emit_monoid(struct emitter *emitter, const struct ir_monoid *monoid)
     emit_blank(emitter);
     emit_line(emitter, "struct %s {", name);
     for (int i = 0; i < monoid->width; i++) {
-        emit_line(emitter, "    %s c%d;", emit_type(monoid->nodes.at[monoid->results[i]].type), i);
+        emit_line(emitter, "    %s c%d;",
+                  emit_type(emitter, monoid->nodes.at[monoid->results[i]].type), i);
         params[i] = arena_printf(emitter->arena, "left.c%d", i);
         params[monoid->width + i] = arena_printf(emitter->arena, "right.c%d", i);
     }

@@ -15,6 +15,7 @@ struct names emit_names_new(struct arena *arena)
     struct names names = {.arena = arena, .taken = map_new(arena)};
     for (const char *const *word = emit_reserved; *word; word++)
         map_set(&names.taken, *word, &taken_mark);
+    emit_prelude_names(&names.taken, &taken_mark);
     return names;
 }
 

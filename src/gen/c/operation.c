@@ -3,29 +3,7 @@
  */
 #include "gen/c/emit.h"
 
-const char *emit_rounding(enum dtype type)
-{
-    switch (type) {
-    case DTYPE_F32: return "round_f32";
-    case DTYPE_F16: return "round_f16";
-    case DTYPE_BF16: return "round_bf16";
-    case DTYPE_F8E4: return "round_f8e4";
-    case DTYPE_F8E5: return "round_f8e5";
-    default: return NULL;
-    }
-}
-
-const char *emit_wrapping(enum dtype type)
-{
-    switch (type) {
-    case DTYPE_I32: return "int32_t";
-    case DTYPE_U32: return "uint32_t";
-    case DTYPE_I16: return "int16_t";
-    case DTYPE_I8: return "int8_t";
-    case DTYPE_U8: return "uint8_t";
-    default: return NULL;
-    }
-}
+#include <string.h>
 
 /* f(a), f(a, b): the arguments need no parentheses. */
 static struct expression call(struct emitter *emitter, const char *function,
@@ -66,7 +44,7 @@ static struct expression leaf(struct emitter *emitter, const struct ir_node *nod
 {
     switch (node->op) {
     case IR_FLOAT: {
-        const char *text = emit_number(emitter, node->number);
+        const char *text = emit_number(emitter, node->number, node->type);
         return (struct expression){text, *text == '-' ? BINDS_UNARY : BINDS_ATOM, false};
     }
     case IR_SIZE: return emit_size(emitter, node->size);
@@ -89,7 +67,29 @@ static const char *integer_limits(enum dtype type)
     }
 }
 
+static struct expression convert(struct emitter *emitter, const char *type, struct expression a)
+{
+    return emit_format(emitter, BINDS_UNARY, "(%s)%s", type, emit_within(emitter, a, BINDS_UNARY));
+}
+
 /* An integer becomes a float by way of double. */
+static struct expression cast_to_float(struct emitter *emitter, const struct ir_node *node,
+                                       struct expression a, enum dtype from)
+{
+    const char *type = emit_type(emitter, node->type);
+    if (emitter->form == GEN_REFERENCE && emit_rounding(node->cast))
+        return emit_format(emitter, BINDS_ATOM, "%s(%s)", emit_rounding(node->cast), a.text);
+    if (!dtype_is_float(from)) {
+        a = convert(emitter, "double", a);
+        from = DTYPE_F64;
+    }
+    if (emit_is_coded(emitter, node->cast)) {
+        const char *kept = emit_keep(emitter, node->cast, a.text, from);
+        return emit_load(emitter, node->cast, kept);
+    }
+    return strcmp(type, emit_type(emitter, from)) == 0 ? a : convert(emitter, type, a);
+}
+
 static struct expression cast(struct emitter *emitter, const struct ir_node *node)
 {
     enum dtype from = emitter->nodes->at[node->a].type;
@@ -97,18 +97,11 @@ static struct expression cast(struct emitter *emitter, const struct ir_node *nod
     if (node->cast == DTYPE_BOOL) {
         if (from == DTYPE_BOOL)
             return a;
-        struct expression zero = {dtype_is_float(from) ? "0.0" : "0", BINDS_ATOM, false};
+        struct expression zero = {emit_zero(emitter, from), BINDS_ATOM, false};
         return emit_binary(emitter, a, "!=", zero, BINDS_COMPARE);
     }
-    if (dtype_is_float(node->cast)) {
-        const char *rounding = emit_rounding(node->cast);
-        if (rounding)
-            return emit_format(emitter, BINDS_ATOM, "%s(%s)", rounding, a.text);
-        if (dtype_is_float(from))
-            return a;
-        return emit_format(emitter, BINDS_UNARY, "(double)%s",
-                           emit_within(emitter, a, BINDS_UNARY));
-    }
+    if (dtype_is_float(node->cast))
+        return cast_to_float(emitter, node, a, from);
     if (dtype_is_float(from))
         return emit_format(emitter, BINDS_ATOM, "truncate_to(%s, %s)", a.text,
                            integer_limits(node->cast));
@@ -130,15 +123,31 @@ static struct expression select_one(struct emitter *emitter, const struct ir_nod
     return result;
 }
 
-/* What C has no operator for: a function of the prelude or a builtin that is exact. */
-static const char *function_of(const struct ir_node *node)
+/* What the operation of this kind is in the prelude: "double_max", "int_max". */
+static const char *of_kind(struct emitter *emitter, const struct ir_node *node, const char *name)
 {
-    bool floats = dtype_is_float(node->type);
+    return arena_printf(emitter->arena, "%s_%s", emit_kind(emitter, node->type), name);
+}
+
+/* libm's name; in the reference a builtin that is exact. */
+static const char *of_libm(struct emitter *emitter, const struct ir_node *node, const char *name,
+                           bool exact)
+{
+    if (emitter->form == GEN_REFERENCE)
+        return exact ? arena_printf(emitter->arena, "__builtin_%s", name) : name;
+    bool single = strcmp(emit_type(emitter, node->type), "float") == 0;
+    return arena_printf(emitter->arena, "%s%s", name, single ? "f" : "");
+}
+
+/* What C has no operator for. */
+static const char *function_of(struct emitter *emitter, const struct ir_node *node)
+{
     switch (node->op) {
-    case IR_ABS: return floats ? "__builtin_fabs" : "int_abs";
-    case IR_SIGN: return floats ? "float_sign" : "int_sign";
-    case IR_MIN: return floats ? "float_min" : "int_min";
-    case IR_MAX: return floats ? "float_max" : "int_max";
+    case IR_ABS:
+        return dtype_is_float(node->type) ? of_libm(emitter, node, "fabs", true) : "int_abs";
+    case IR_SIGN: return of_kind(emitter, node, "sign");
+    case IR_MIN: return of_kind(emitter, node, "min");
+    case IR_MAX: return of_kind(emitter, node, "max");
     case IR_FLOORDIV: return "floor_div";
     case IR_FLOORMOD: return "floor_mod";
     case IR_QUOT: return "quotient";
@@ -148,14 +157,31 @@ static const char *function_of(const struct ir_node *node)
     case IR_ISNAN: return "is_nan";
     case IR_ISINF: return "is_inf";
     case IR_ISFINITE: return "is_finite";
-    case IR_SQRT: return "__builtin_sqrt";
-    case IR_FLOOR: return "__builtin_floor";
-    case IR_CEIL: return "__builtin_ceil";
-    case IR_TRUNC: return "__builtin_trunc";
-    case IR_ROUND: return "__builtin_rint";
-    case IR_COPYSIGN: return "float_copysign";
-    default: return ir_op_name(node->op); /* libm's own name */
+    case IR_SQRT: return of_libm(emitter, node, "sqrt", true);
+    case IR_FLOOR: return of_libm(emitter, node, "floor", true);
+    case IR_CEIL: return of_libm(emitter, node, "ceil", true);
+    case IR_TRUNC: return of_libm(emitter, node, "trunc", true);
+    case IR_ROUND: return of_libm(emitter, node, "rint", true);
+    case IR_COPYSIGN: return of_kind(emitter, node, "copysign");
+    default: return of_libm(emitter, node, ir_op_name(node->op), false);
     }
+}
+
+/* A plain kernel is compiled without -fwrapv: what may overflow is left to functions that wrap. */
+static bool may_overflow(struct emitter *emitter, const struct ir_node *node)
+{
+    return emitter->form == GEN_PLAIN && !dtype_is_float(node->type) &&
+           emitter->plans[node - emitter->nodes->at].bits > 63;
+}
+
+static struct expression arithmetic(struct emitter *emitter, const struct ir_node *node,
+                                    const char *operator, const char * name,
+                                    enum binding_power binds)
+{
+    if (may_overflow(emitter, node))
+        return call(emitter, arena_printf(emitter->arena, "int_%s", name), node);
+    return node->op == IR_NEG ? unary(emitter, operator, node->a)
+                              : binary(emitter, operator, node, binds);
 }
 
 struct expression emit_operation(struct emitter *emitter, const struct ir_node *node)
@@ -171,17 +197,18 @@ struct expression emit_operation(struct emitter *emitter, const struct ir_node *
     case IR_PARAM: return leaf(emitter, node);
     case IR_TO_FLOAT:
         a = emit_node(emitter, node->a);
-        if (dtype_is_float(emitter->nodes->at[node->a].type))
+        if (dtype_is_float(emitter->nodes->at[node->a].type) &&
+            strcmp(emit_type(emitter, emitter->nodes->at[node->a].type),
+                   emit_type(emitter, node->type)) == 0)
             return a;
-        return emit_format(emitter, BINDS_UNARY, "(double)%s",
-                           emit_within(emitter, a, BINDS_UNARY));
+        return convert(emitter, emit_type(emitter, node->type), a);
     case IR_CAST: return cast(emitter, node);
     case IR_SELECT: return select_one(emitter, node);
-    case IR_ADD: return binary(emitter, "+", node, BINDS_SUM);
-    case IR_SUB: return binary(emitter, "-", node, BINDS_SUM);
-    case IR_MUL: return binary(emitter, "*", node, BINDS_PRODUCT);
+    case IR_ADD: return arithmetic(emitter, node, "+", "add", BINDS_SUM);
+    case IR_SUB: return arithmetic(emitter, node, "-", "sub", BINDS_SUM);
+    case IR_MUL: return arithmetic(emitter, node, "*", "mul", BINDS_PRODUCT);
+    case IR_NEG: return arithmetic(emitter, node, "-", "neg", BINDS_UNARY);
     case IR_DIV: return binary(emitter, "/", node, BINDS_PRODUCT);
-    case IR_NEG: return unary(emitter, "-", node->a);
     case IR_BITNOT: return unary(emitter, "~", node->a);
     case IR_BITAND: return bits(emitter, "&", node);
     case IR_BITOR: return bits(emitter, "|", node);
@@ -197,6 +224,6 @@ struct expression emit_operation(struct emitter *emitter, const struct ir_node *
         a = emit_format(emitter, BINDS_UNARY, "!%s", emit_within(emitter, a, BINDS_ATOM));
         a.narrow = true;
         return a;
-    default: return call(emitter, function_of(node), node);
+    default: return call(emitter, function_of(emitter, node), node);
     }
 }

@@ -101,6 +101,72 @@ static void visit_used_at(void *context, int argument)
     placing->emitter->plans[argument].used_at = placing->plan->depth;
 }
 
+static int most_bits(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int type_bits(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_I32: return 31;
+    case DTYPE_U32: return 32;
+    case DTYPE_I16: return 15;
+    case DTYPE_I8: return 7;
+    case DTYPE_U8: return 8;
+    case DTYPE_BOOL: return 1;
+    default: return 64;
+    }
+}
+
+static int number_bits(int64_t value)
+{
+    int bits = 0;
+    for (uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value; size; size >>= 1)
+        bits++;
+    return bits;
+}
+
+/*
+ * How large an integer may be, as a power of two; an index or size counts as 2^30, so that products
+ * of two are written as products, and what is longer wraps properly. Above 63: anything.
+ */
+static int node_bits(const struct emitter *emitter, const struct ir_node *node)
+{
+    int count = ir_op_arguments(node->op);
+    int a = count > 0 ? emitter->plans[node->a].bits : 0;
+    int b = count > 1 ? emitter->plans[node->b].bits : 0;
+    switch (node->op) {
+    case IR_INT:
+    case IR_BOOL: return number_bits(node->integer);
+    case IR_SIZE:
+    case IR_INDEX: return 30;
+    case IR_READ:
+        return most_bits(
+            type_bits(emitter->part->tensors[node->read.tensor].dtype),
+            node->read.otherwise == IR_NONE ? 0 : emitter->plans[node->read.otherwise].bits);
+    case IR_CAST: return type_bits(node->cast);
+    case IR_SELECT: return most_bits(b, emitter->plans[node->c].bits);
+    case IR_ADD:
+    case IR_SUB: return most_bits(a, b) + 1;
+    case IR_MUL: return a + b;
+    case IR_NEG:
+    case IR_ABS:
+    case IR_FLOORDIV:
+    case IR_QUOT:
+    case IR_SHR: return most_bits(a, 1);
+    case IR_SIGN: return 1;
+    case IR_FLOORMOD:
+    case IR_REM: return b;
+    case IR_MIN:
+    case IR_MAX:
+    case IR_BITAND:
+    case IR_BITOR:
+    case IR_BITXOR: return most_bits(a, b);
+    default: return 64;
+    }
+}
+
 /* A range may be empty at some points only, so a read stays inside it. */
 static int depth_inside_ranges(const struct emitter *emitter, const struct node_plan *plan)
 {
@@ -131,6 +197,9 @@ void emit_place_finish(struct emitter *emitter)
         struct placing placing = {emitter, &emitter->plans[i]};
         if (placing.plan->uses == 0)
             continue;
+        placing.plan->bits = node_bits(emitter, node);
+        if (placing.plan->bits > 64)
+            placing.plan->bits = 64;
         if (node->op == IR_INDEX)
             placing.plan->depth = emit_place_depth(emitter, node->index);
         emit_arguments(node, emitter->part, visit_depth, &placing);
@@ -175,8 +244,8 @@ void emit_place_write(struct emitter *emitter, int depth)
             continue;
         }
         const char *name = node_name(emitter, i);
-        emit_line(emitter, "const %s %s = %s;", emit_type(emitter->nodes->at[i].type), name,
-                  whole.text);
+        emit_line(emitter, "const %s %s = %s;", emit_type(emitter, emitter->nodes->at[i].type),
+                  name, whole.text);
         plan->name = name;
     }
 }

@@ -1,10 +1,10 @@
 /*
- * The compiled oracle as text: one C file per program, one function per part, callees first, and an
- * entry that smelt calls. The text is meant to be read: names are the program's, every stage says
- * in the notation of the language what it does.
+ * A program as text: one C file, one function per part, callees first, and an entry that smelt
+ * calls. The text is meant to be read: names are the program's, every stage says in the notation of
+ * the language what it does.
  *
- * This file writes the program and its parts; stages, values and monoids are written by the other
- * files (see emit.h).
+ * This file writes lines, the entry and the file as a whole; the rest is written by the other files
+ * (see emit.h).
  */
 #include <stdarg.h>
 #include <string.h>
@@ -55,272 +55,170 @@ void emit_close(struct emitter *emitter)
     emit_line(emitter, "}");
 }
 
-/* ---- what is read again: an output of the root that is needs a rounded copy beside the exact one
- * ---- */
+/* ---- the entry: the sizes include lets, scalars are doubles ---- */
 
-static void mark_read(const struct ir_stage *stages, int count, bool *read)
+static int entry_arguments(struct emitter *emitter, const struct ir_part *root, const char **items)
 {
-    for (int i = 0; i < count; i++) {
-        const struct ir_stage *stage = &stages[i];
-        if (stage->kind == IR_LOOP) {
-            mark_read(stage->body, stage->body_count, read);
-            for (int c = 0; c < stage->carry_count; c++)
-                read[stage->carries[c].next] = true;
-        } else if (stage->kind == IR_CALL) {
-            for (int c = 0; c < stage->callee->input_count; c++)
-                read[stage->inputs[c]] = true;
-        } else {
-            for (int n = 0; n < stage->nodes.count; n++) {
-                if (stage->nodes.at[n].op == IR_READ)
-                    read[stage->nodes.at[n].read.tensor] = true;
-            }
-            if (stage->kind == IR_SCATTER && stage->from != IR_NONE)
-                read[stage->from] = true;
-        }
-    }
-}
-
-/* ---- parts ---- */
-
-static bool is_local(const struct ir_tensor *tensor)
-{
-    return tensor->role == IR_TENSOR_TEMPORARY || tensor->role == IR_TENSOR_STATE;
-}
-
-static void name_symbols(struct emitter *emitter)
-{
-    const struct ir_part *part = emitter->part;
-    emitter->symbols =
-        arena_array(emitter->arena, (size_t)part->symbol_count + 1, sizeof *emitter->symbols);
-    emitter->scalars =
-        arena_array(emitter->arena, (size_t)part->scalar_count + 1, sizeof *emitter->scalars);
-    emitter->indices =
-        arena_array(emitter->arena, (size_t)part->index_count + 1, sizeof *emitter->indices);
-    emitter->variables = (struct variables){0};
-    emitter->variable_numbers = map_new(emitter->arena);
-    for (int i = 0; i < part->symbol_count; i++) {
-        emitter->symbols[i] = emit_name(&emitter->names, part->symbols[i].name);
-        emit_variable(emitter, emitter->symbols[i], "int64_t", IR_NONE, false);
-    }
-    for (int i = 0; i < part->scalar_count; i++) {
-        emitter->scalars[i] = emit_name(&emitter->names, part->scalars[i].name);
-        emit_variable(emitter, emitter->scalars[i], emit_type(part->scalars[i].dtype), IR_NONE,
-                      false);
-    }
-    if (emitter->root)
-        emit_variable(emitter, "exact", "int", IR_NONE, false);
-}
-
-static void name_tensors(struct emitter *emitter)
-{
-    const struct ir_part *part = emitter->part;
-    bool *read = arena_array(emitter->arena, (size_t)part->tensor_count + 1, sizeof *read);
-    emitter->tensors =
-        arena_array(emitter->arena, (size_t)part->tensor_count + 1, sizeof *emitter->tensors);
-    mark_read(part->stages, part->stage_count, read);
-    for (int i = 0; i < part->tensor_count; i++) {
-        const struct ir_tensor *tensor = &part->tensors[i];
-        struct tensor_plan *plan = &emitter->tensors[i];
-        plan->name = plan->reader = emit_name(&emitter->names, tensor->name);
-        if (emitter->root && tensor->role == IR_TENSOR_OUTPUT && read[i] && tensor->declared &&
-            emit_rounding(tensor->dtype))
-            plan->reader =
-                emit_name(&emitter->names, arena_printf(emitter->arena, "%s_rounded", plan->name));
-        plan->dims = arena_array(emitter->arena, (size_t)tensor->rank + 1, sizeof *plan->dims);
-        bool aliased = plan->reader != plan->name;
-        emit_variable(emitter, plan->name, emit_type(tensor->dtype), i, aliased);
-        if (aliased)
-            emit_variable(emitter, plan->reader, emit_type(tensor->dtype), i, aliased);
-    }
-}
-
-static void emit_signature(struct emitter *emitter, const char *name)
-{
-    const struct ir_part *part = emitter->part;
-    size_t most = (size_t)part->symbol_count + (size_t)part->scalar_count +
-                  (size_t)part->input_count + (size_t)part->output_count;
-    const char **items = arena_array(emitter->arena, most + 2, sizeof *items);
-    int count = 0;
-    for (int i = 0; i < part->symbol_count; i++) {
-        if (part->symbols[i].kind != IR_SYMBOL_LET)
-            items[count++] = arena_printf(emitter->arena, "int64_t %s", emitter->symbols[i]);
-    }
-    for (int i = 0; i < part->scalar_count; i++)
-        items[count++] = arena_printf(emitter->arena, "%s %s", emit_type(part->scalars[i].dtype),
-                                      emitter->scalars[i]);
-    for (int i = 0; i < part->input_count; i++)
-        items[count++] = arena_printf(emitter->arena, "const %s *%s",
-                                      emit_type(part->tensors[part->inputs[i]].dtype),
-                                      emitter->tensors[part->inputs[i]].name);
-    for (int i = 0; i < part->output_count; i++)
-        items[count++] =
-            arena_printf(emitter->arena, "%s *%s", emit_type(part->tensors[part->outputs[i]].dtype),
-                         emitter->tensors[part->outputs[i]].name);
-    if (emitter->root)
-        items[count++] = "int exact";
-    if (count == 0)
-        items[count++] = "void";
-    emit_list(emitter, arena_printf(emitter->arena, "PART int %s", name), items, count, "");
-    emit_block(emitter);
-}
-
-/* Every dimension becomes one word: a symbol, a literal, or a name for the expression. */
-static void emit_dimensions(struct emitter *emitter)
-{
-    const struct ir_part *part = emitter->part;
-    struct map known = map_new(emitter->arena);
-    for (int i = 0; i < part->symbol_count; i++) {
-        if (part->symbols[i].kind == IR_SYMBOL_LET)
-            emit_line(emitter, "const int64_t %s = %s;", emitter->symbols[i],
-                      emit_size(emitter, part->symbols[i].definition).text);
-    }
-    for (int t = 0; t < part->tensor_count; t++) {
-        struct tensor_plan *plan = &emitter->tensors[t];
-        for (int d = 0; d < part->tensors[t].rank; d++) {
-            const struct ir_size *size = part->tensors[t].dims[d];
-            const char *text = emit_size(emitter, size).text;
-            bool word = size->op == IR_SIZE_CONSTANT || size->op == IR_SIZE_SYMBOL;
-            plan->dims[d] = word ? text : map_get(&known, text);
-            if (plan->dims[d])
-                continue;
-            plan->dims[d] = emit_name(&emitter->names,
-                                      arena_printf(emitter->arena, "%s_size_%d", plan->name, d));
-            map_set(&known, text, (void *)plan->dims[d]);
-            emit_variable(emitter, plan->dims[d], "int64_t", IR_NONE, false);
-            emit_line(emitter, "const int64_t %s = %s;", plan->dims[d], text);
-        }
-    }
-}
-
-static void emit_allocations(struct emitter *emitter)
-{
-    const struct ir_part *part = emitter->part;
-    bool any = false;
-    emit_line(emitter, "int status = DONE;");
-    for (int i = 0; i < part->tensor_count; i++) {
-        const struct tensor_plan *plan = &emitter->tensors[i];
-        const char *type = emit_type(part->tensors[i].dtype);
-        any |= is_local(&part->tensors[i]) || plan->reader != plan->name;
-        if (is_local(&part->tensors[i]))
-            emit_line(emitter, "%s *%s = tensor_alloc(%s, &status);", type, plan->name,
-                      emit_count(emitter, i));
-        else if (plan->reader != plan->name)
-            emit_line(emitter, "%s *%s = exact ? tensor_alloc(%s, &status) : %s;", type,
-                      plan->reader, emit_count(emitter, i), plan->name);
-    }
-    if (!any)
-        return;
-    emit_line(emitter, "if (status != DONE)");
-    emit_line(emitter, "    goto finish;");
-}
-
-static void emit_frees(struct emitter *emitter)
-{
-    const struct ir_part *part = emitter->part;
-    for (int i = 0; i < part->tensor_count; i++) {
-        const struct tensor_plan *plan = &emitter->tensors[i];
-        if (is_local(&part->tensors[i])) {
-            emit_line(emitter, "free(%s);", plan->name);
-        } else if (plan->reader != plan->name) {
-            emit_line(emitter, "if (exact)");
-            emit_line(emitter, "    free(%s);", plan->reader);
-        }
-    }
-}
-
-static void emit_part(struct emitter *emitter, const struct ir_part *part, const char *name)
-{
-    size_t mark = emitter->names.stack.count;
-    emitter->part = part;
-    emitter->root = part == ir_root(emitter->program);
-    name_symbols(emitter);
-    name_tensors(emitter);
-    struct text body = text_new(emitter->arena);
-    struct text *file = emitter->out;
-    emitter->functions = text_new(emitter->arena);
-    emitter->out = &body;
-    emit_blank(emitter);
-    emit_signature(emitter, name);
-    emit_dimensions(emitter);
-    emit_allocations(emitter);
-    emit_blank(emitter);
-    emit_stages(emitter, part->stages, part->stage_count);
-    emit_blank(emitter);
-    text_add(emitter->out, "finish:\n");
-    emit_frees(emitter);
-    emit_line(emitter, "return status;");
-    emit_close(emitter);
-    emitter->out = file;
-    text_add_bytes(file, emitter->functions.at, emitter->functions.length);
-    text_add_bytes(file, body.at, body.length);
-    emit_names_free(&emitter->names, mark);
-}
-
-/* What smelt calls: the sizes include lets, scalars are doubles, tensors in order of the signature.
- */
-static void emit_entry(struct emitter *emitter, const struct ir_part *root, const char *name)
-{
-    static const char *const PARAMETERS[] = {"const int64_t *sizes", "const double *scalars",
-                                             "const void *const *inputs", "void *const *outputs",
-                                             "int exact"};
     struct arena *arena = emitter->arena;
-    size_t most = (size_t)root->symbol_count + (size_t)root->scalar_count +
-                  (size_t)root->input_count + (size_t)root->output_count;
-    const char **items = arena_array(arena, most + 1, sizeof *items);
+    bool plain = emitter->form == GEN_PLAIN;
     int count = 0;
     for (int i = 0; i < root->symbol_count; i++) {
         if (root->symbols[i].kind != IR_SYMBOL_LET)
             items[count++] = arena_printf(arena, "sizes[%d]", i);
     }
-    for (int i = 0; i < root->scalar_count; i++)
-        items[count++] = arena_printf(arena, "scalars[%d]%s", i,
-                                      dtype_is_float(root->scalars[i].dtype) ? "" : " != 0.0");
+    for (int i = 0; i < root->scalar_count; i++) {
+        bool number = dtype_is_float(root->scalars[i].dtype);
+        bool single = number && strcmp(emit_type(emitter, root->scalars[i].dtype), "float") == 0;
+        items[count++] = arena_printf(arena, "%sscalars[%d]%s", single ? "(float)" : "", i,
+                                      number ? "" : " != 0.0");
+    }
     for (int i = 0; i < root->input_count; i++)
-        items[count++] = arena_printf(arena, "inputs[%d]", i);
+        items[count++] = arena_printf(arena, "%s[%d]", plain ? "tensors" : "inputs", i);
     for (int i = 0; i < root->output_count; i++)
-        items[count++] = arena_printf(arena, "outputs[%d]", i);
+        items[count++] = arena_printf(arena, "%s[%d]", plain ? "tensors" : "outputs",
+                                      plain ? root->input_count + i : i);
+    return count;
+}
+
+static const char **entry_items(struct emitter *emitter, const struct ir_part *root)
+{
+    size_t most = (size_t)root->symbol_count + (size_t)root->scalar_count +
+                  (size_t)root->input_count + (size_t)root->output_count;
+    return arena_array(emitter->arena, most + 2, sizeof(char *));
+}
+
+/* What src/oracle/compile.c calls: tensors in order of the signature. */
+static void emit_reference_entry(struct emitter *emitter, const struct ir_part *root)
+{
+    static const char *const PARAMETERS[] = {"const int64_t *sizes", "const double *scalars",
+                                             "const void *const *inputs", "void *const *outputs",
+                                             "int exact"};
+    const char **items = entry_items(emitter, root);
+    int count = entry_arguments(emitter, root, items);
+    const char *name = emit_part_plan(emitter, root)->name;
     items[count++] = "exact";
     emit_blank(emitter);
     emit_list(emitter, "int smelt_oracle", PARAMETERS, 5, "");
     emit_block(emitter);
     emit_line(emitter, "(void)sizes, (void)scalars, (void)inputs, (void)outputs;");
-    emit_list(emitter, arena_printf(arena, "return %s", name), items, count, ";");
+    emit_list(emitter, arena_printf(emitter->arena, "return %s", name), items, count, ";");
     emit_close(emitter);
 }
 
-void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form)
+/* What src/kernel/kernel.h asks for. */
+static void emit_kernel_entry(struct emitter *emitter, const struct ir_part *root)
 {
-    (void)form;
+    const struct part_plan *plan = emit_part_plan(emitter, root);
+    const char **items = entry_items(emitter, root);
+    int count = entry_arguments(emitter, root, items);
+    struct text unused = text_new(emitter->arena);
+    if (root->input_count + root->output_count == 0)
+        text_add(&unused, "(void)tensors, ");
+    if (root->symbol_count == 0)
+        text_add(&unused, "(void)sizes, ");
+    if (root->scalar_count == 0)
+        text_add(&unused, "(void)scalars, ");
+    if (plan->scratch)
+        items[count++] = "scratch";
+    else
+        text_add(&unused, "(void)scratch, ");
+    emit_blank(emitter);
+    emit_line(emitter, "int kernel(void *const *tensors, const int64_t *sizes, "
+                       "const double *scalars, void *scratch)");
+    emit_block(emitter);
+    if (unused.length) {
+        text_truncate(&unused, unused.length - 2);
+        emit_line(emitter, "%s;", unused.at);
+    }
+    if (plan->fails) {
+        emit_list(emitter, arena_printf(emitter->arena, "return %s", plan->name), items, count,
+                  ";");
+    } else {
+        emit_list(emitter, plan->name, items, count, ";");
+        emit_line(emitter, "return 0;");
+    }
+    emit_close(emitter);
+}
+
+/* ---- the file ---- */
+
+enum { MANY_STAGES = 200 }; /* of a program: then compilers are told to take it easy */
+
+static int count_stages(const struct ir_program *program)
+{
+    int count = 0;
+    for (int i = 0; i < program->part_count; i++)
+        count += program->parts[i]->stage_count;
+    return count;
+}
+
+static void name_parts(struct emitter *emitter)
+{
+    bool plain = emitter->form == GEN_PLAIN;
+    for (int i = 0; i < emitter->program->part_count; i++) {
+        const struct ir_part *part = emitter->program->parts[i];
+        struct part_plan *plan = arena_new(emitter->arena, struct part_plan);
+        plan->name = emit_name(&emitter->names, arena_printf(emitter->arena, "%s%s",
+                                                             plain ? "" : "part_", part->name));
+        plan->fails = !plain;
+        map_set_bytes(&emitter->parts, &part, sizeof part, plan);
+    }
+}
+
+/* Everything but what stands in front. */
+static void emit_program(struct emitter *emitter)
+{
+    const struct ir_part *root = ir_root(emitter->program);
+    name_parts(emitter);
+    emit_monoids(emitter);
+    for (int i = 0; i < emitter->program->part_count; i++)
+        emit_part(emitter, emitter->program->parts[i]);
+    if (emitter->form == GEN_PLAIN)
+        emit_kernel_entry(emitter, root);
+    else
+        emit_reference_entry(emitter, root);
+}
+
+static const char REFERENCE_HEAD[] =
+    "/*\n"
+    " * %s in double precision, as smelt's oracle computes it. Written by smelt.\n"
+    " *\n"
+    " * Elements are double, or int64_t for integers and bool. Compile with -fwrapv,\n"
+    " * -ffp-contract=off and -fno-builtin: the bits of the result depend on it.\n"
+    " */\n";
+
+static void gen_c(struct text *out, const struct ir_program *program, enum gen_form form,
+                  const struct gen_contract *contract)
+{
+    struct text body = text_new(out->arena);
+    bool big = form == GEN_REFERENCE || count_stages(program) > MANY_STAGES;
     struct emitter emitter = {
+        .form = form,
+        .part_start = big ? "PART" : "static",
+        .stage_start = big ? "STAGE" : "static",
         .arena = out->arena,
-        .out = out,
+        .out = &body,
         .names = emit_names_new(out->arena),
         .program = program,
         .monoids = map_new(out->arena),
         .parts = map_new(out->arena),
     };
-    for (int i = 0; i < program->part_count; i++) {
-        const struct ir_part *part = program->parts[i];
-        const char *name =
-            emit_name(&emitter.names, arena_printf(out->arena, "part_%s", part->name));
-        map_set_bytes(&emitter.parts, &part, sizeof part, (void *)name);
-    }
-    const struct ir_part *root = ir_root(program);
-    const char *root_name = map_get_bytes(&emitter.parts, &root, sizeof root);
-    text_printf(out,
-                "/*\n"
-                " * %s in double precision, as smelt's oracle computes it. Written by smelt.\n"
-                " *\n"
-                " * Elements are double, or int64_t for integers and bool. Compile with -fwrapv,\n"
-                " * -ffp-contract=off and -fno-builtin: the bits of the result depend on it.\n"
-                " */\n",
-                root_name);
-    for (const char *const *piece = emit_prelude; *piece; piece++)
-        text_add(out, *piece);
-    emit_monoids(&emitter);
-    for (int i = 0; i < program->part_count; i++) {
-        const struct ir_part *part = program->parts[i];
-        emit_part(&emitter, part, map_get_bytes(&emitter.parts, &part, sizeof part));
-    }
-    emit_entry(&emitter, root, root_name);
+    emit_program(&emitter);
+    if (form == GEN_PLAIN)
+        emit_contract(&emitter, out, contract);
+    else
+        text_printf(out, REFERENCE_HEAD, ir_root(program)->name);
+    emit_prelude(&emitter, out, &body);
+    text_add_bytes(out, body.at, body.length);
+}
+
+void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_form form)
+{
+    gen_c(out, program, form, &(struct gen_contract){0});
+}
+
+void gen_kernel_c(struct text *out, const struct ir_program *program,
+                  const struct gen_contract *contract)
+{
+    gen_c(out, program, GEN_PLAIN, contract);
 }

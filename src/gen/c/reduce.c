@@ -5,6 +5,7 @@
  * overlap.
  */
 #include <limits.h>
+#include <string.h>
 
 #include "gen/c/emit.h"
 
@@ -35,7 +36,7 @@ static void accumulators_start(struct emitter *emitter, const struct ir_stage *s
                                const struct accumulators *all)
 {
     for (int i = 0; i < all->count; i++)
-        emit_line(emitter, "%s %s = %s;", emit_type(all->types[i]), all->names[i],
+        emit_line(emitter, "%s %s = %s;", emit_type(emitter, all->types[i]), all->names[i],
                   emit_monoid_unit(emitter, stage->monoid, i, all->types[i]));
 }
 
@@ -54,8 +55,37 @@ static void accumulators_store(struct emitter *emitter, const struct ir_stage *s
         const struct ir_write *write = &stage->writes[i];
         int rank = emitter->part->tensors[write->tensor].rank;
         emit_store(emitter, write->tensor,
-                   emit_offset(emitter, write->tensor, write->at, rank).text, all->names[i]);
+                   emit_offset(emitter, write->tensor, write->at, rank).text, all->names[i],
+                   all->types[i]);
     }
+}
+
+/* ---- sums of a plain kernel: added up in pairs, see the prelude ---- */
+
+static bool is_pairwise(const struct emitter *emitter, const struct ir_stage *stage)
+{
+    return emitter->form == GEN_PLAIN && stage->monoid->kind == IR_SUM &&
+           dtype_is_float(emitter->nodes->at[stage->writes[0].value].type);
+}
+
+struct pairwise {
+    const char *levels, *count; /* names */
+    const char *kind;           /* "float" */
+};
+
+/* `lanes`: how many sums side by side, or NULL for one. */
+static struct pairwise pairwise_start(struct emitter *emitter, const struct accumulators *all,
+                                      const char *lanes)
+{
+    struct pairwise sums = {.kind = emit_kind(emitter, all->types[0])};
+    sums.levels =
+        emit_name(&emitter->names, arena_printf(emitter->arena, "%s_levels", all->names[0]));
+    sums.count =
+        emit_name(&emitter->names, arena_printf(emitter->arena, "%s_count", all->names[0]));
+    emit_line(emitter, "%s %s[SUM_LEVELS%s%s];", sums.kind, sums.levels, lanes ? " * " : "",
+              lanes ? lanes : "");
+    emit_line(emitter, "int64_t %s = 0;", sums.count);
+    return sums;
 }
 
 static bool is_ranked(const struct ir_stage *stage)
@@ -181,23 +211,41 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
     const char *each = arena_printf(emitter->arena, "for (int64_t %s = %s; %s < %s; %s++)", name,
                                     first, name, end, name);
     const char *array = all.names[0];
+    bool pairs = is_pairwise(emitter, stage);
+    struct pairwise sums = {0};
     emit_open(emitter, "for (int64_t %s = 0; %s < %s; %s += %s)", first, first, extent, first,
               lanes);
     emit_line(emitter, "const int64_t %s = int_min(%s + %s, %s);", end, first, lanes, extent);
-    emit_line(emitter, "%s %s[%s];", emit_type(all.types[0]), array, lanes);
+    emit_line(emitter, "%s %s[%s];", emit_type(emitter, all.types[0]), array, lanes);
+    if (pairs)
+        sums = pairwise_start(emitter, &all, lanes);
     all.names[0] = arena_printf(emitter->arena, "%s[%s - %s]", array, name, first);
-    emit_line(emitter, "%s", each);
-    emit_line(emitter, "    %s = %s;", all.names[0],
-              emit_monoid_unit(emitter, stage->monoid, 0, all.types[0]));
+    const char *unit = emit_monoid_unit(emitter, stage->monoid, 0, all.types[0]);
+    if (!pairs) {
+        emit_line(emitter, "%s", each);
+        emit_line(emitter, "    %s = %s;", all.names[0], unit);
+    }
     emit_nest_open(emitter, outer, depth - 1);
     emit_open(emitter, "%s", each);
     emit_place_write(emitter, depth);
     if (emitter->predicate != IR_NONE && emitter->predicate_at == depth) {
+        if (pairs)
+            emit_line(emitter, "%s = %s;", all.names[0], unit);
         emit_line(emitter, "if (!(%s))", emit_text(emitter, emitter->predicate));
         emit_line(emitter, "    continue;");
     }
-    accumulators_combine(emitter, stage, &all);
-    emit_nest_close(emitter, outer, depth);
+    if (pairs)
+        emit_line(emitter, "%s = %s;", all.names[0], emit_text(emitter, stage->writes[0].value));
+    else
+        accumulators_combine(emitter, stage, &all);
+    emit_close(emitter);
+    if (pairs)
+        emit_line(emitter, "%s_sums_add(%s, %s, %s - %s, %s, %s++);", sums.kind, sums.levels, lanes,
+                  end, first, array, sums.count);
+    emit_nest_close(emitter, outer, depth - 1);
+    if (pairs)
+        emit_line(emitter, "%s_sums_finish(%s, %s, %s - %s, %s, %s);", sums.kind, sums.levels,
+                  lanes, end, first, array, sums.count);
     emitter->expand = depth; /* the names given inside the loop before are gone */
     emit_open(emitter, "%s", each);
     accumulators_store(emitter, stage, &all);
@@ -209,11 +257,22 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
 
 /* ---- topk: the ordered list is kept in the row it will be written to ---- */
 
+/* Where the list is kept: the row itself, unless that would round it; then a buffer. */
+static const char *ranked_row(struct emitter *emitter, int tensor, enum dtype type,
+                              const char *base, const char *wanted)
+{
+    const char *name = emitter->tensors[tensor].name, *in_c = emit_type(emitter, type);
+    if (strcmp(in_c, emit_element(emitter, emitter->part->tensors[tensor].dtype)) != 0)
+        return emit_scratch_like(emitter, tensor, true, in_c, wanted);
+    emit_line(emitter, "%s *%s = %s + %s;", in_c, wanted, name, base);
+    return wanted;
+}
+
 static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
 {
     struct accumulators all = accumulators_new(emitter, stage);
     const char *count = NULL;
-    const char *bases[2] = {NULL, NULL};
+    const char *bases[2] = {NULL, NULL}, *const wanted[2] = {all.names[0], all.names[1]};
     for (int i = 0; i < 2; i++) {
         int tensor = stage->writes[i].tensor;
         int last = emitter->part->tensors[tensor].rank - 1;
@@ -221,8 +280,7 @@ static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
         struct expression row = emit_offset(emitter, tensor, stage->writes[i].at, last);
         struct expression width = {count, BINDS_ATOM, false};
         bases[i] = emit_binary(emitter, row, "*", width, BINDS_PRODUCT).text;
-        emit_line(emitter, "%s *%s = %s + %s;", emit_type(all.types[i]), all.names[i],
-                  emitter->tensors[tensor].name, bases[i]);
+        all.names[i] = ranked_row(emitter, tensor, all.types[i], bases[i], all.names[i]);
     }
     emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
     for (int i = 0; i < 2; i++)
@@ -235,34 +293,56 @@ static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
         emitter->predicate == IR_NONE || emitter->predicate_at > 0
             ? ""
             : arena_printf(emitter->arena, "if (%s) ", emit_text(emitter, emitter->predicate)),
-        dtype_is_float(all.types[0]) ? "float" : "int",
-        stage->monoid->kind == IR_TOPK ? "topk" : "bottomk", all.names[0], all.names[1], count,
-        emit_text(emitter, stage->writes[0].value), emit_text(emitter, stage->writes[1].value));
+        emit_kind(emitter, all.types[0]), stage->monoid->kind == IR_TOPK ? "topk" : "bottomk",
+        all.names[0], all.names[1], count, emit_text(emitter, stage->writes[0].value),
+        emit_text(emitter, stage->writes[1].value));
     emit_nest_close(emitter, stage->left_count, emitter->loop_count);
+    bool stored[2] = {emitter->form == GEN_PLAIN && all.names[0] == wanted[0],
+                      emitter->form == GEN_PLAIN && all.names[1] == wanted[1]};
+    if (stored[0] && stored[1])
+        return;
     emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
     for (int i = 0; i < 2; i++)
-        emit_store(emitter, stage->writes[i].tensor,
-                   arena_printf(emitter->arena, "%s + rank", bases[i]),
-                   arena_printf(emitter->arena, "%s[rank]", all.names[i]));
+        if (!stored[i])
+            emit_store(emitter, stage->writes[i].tensor,
+                       arena_printf(emitter->arena, "%s + rank", bases[i]),
+                       arena_printf(emitter->arena, "%s[rank]", all.names[i]), all.types[i]);
     emit_close(emitter);
 }
 
 /* ---- one element after the other ---- */
 
+static void combine_one(struct emitter *emitter, const struct ir_stage *stage,
+                        const struct accumulators *all, const struct pairwise *sums)
+{
+    if (sums->kind)
+        emit_line(emitter, "%s_sum_add(%s, %s, %s++);", sums->kind, sums->levels,
+                  emit_text(emitter, stage->writes[0].value), sums->count);
+    else
+        accumulators_combine(emitter, stage, all);
+}
+
 static void emit_each(struct emitter *emitter, const struct ir_stage *stage)
 {
     struct accumulators all = accumulators_new(emitter, stage);
-    accumulators_start(emitter, stage, &all);
+    struct pairwise sums = {0};
+    if (is_pairwise(emitter, stage))
+        sums = pairwise_start(emitter, &all, NULL);
+    else
+        accumulators_start(emitter, stage, &all);
     emit_nest_open(emitter, stage->left_count, emitter->loop_count);
     bool wrapped = emitter->predicate != IR_NONE && emitter->predicate_at == 0;
     if (wrapped)
         emit_open(emitter, "if (%s)", emit_text(emitter, emitter->predicate));
     else if (emitter->loop_count == stage->left_count)
         emit_block(emitter);
-    accumulators_combine(emitter, stage, &all);
+    combine_one(emitter, stage, &all, &sums);
     if (wrapped || emitter->loop_count == stage->left_count)
         emit_close(emitter);
     emit_nest_close(emitter, stage->left_count, emitter->loop_count);
+    if (sums.kind)
+        all.names[0] = arena_printf(emitter->arena, "%s_sum_finish(%s, %s)", sums.kind, sums.levels,
+                                    sums.count);
     accumulators_store(emitter, stage, &all);
 }
 

@@ -68,51 +68,58 @@ void emit_nest_close(struct emitter *emitter, int from, int to)
 
 /* ---- stores ---- */
 
-/* The value as the tensor keeps it: NULL when it is kept as it is. */
-static const char *rounded(struct emitter *emitter, int tensor, const char *value)
-{
-    const struct ir_tensor *info = &emitter->part->tensors[tensor];
-    if (!info->declared)
-        return NULL;
-    const char *rounding = emit_rounding(info->dtype);
-    if (rounding)
-        return arena_printf(emitter->arena, "%s(%s)", rounding, value);
-    const char *wrapping = emit_wrapping(info->dtype);
-    if (wrapping)
-        return arena_printf(emitter->arena, "(%s)(%s)", wrapping, value);
-    return NULL;
-}
-
+/* Reference: outputs of the root may be wanted as they were computed. */
 static bool exact_matters(const struct emitter *emitter, int tensor)
 {
     const struct ir_tensor *info = &emitter->part->tensors[tensor];
-    return emitter->root && info->role == IR_TENSOR_OUTPUT && info->declared &&
-           emit_rounding(info->dtype);
+    return emitter->form == GEN_REFERENCE && emitter->root && info->role == IR_TENSOR_OUTPUT &&
+           info->declared && emit_rounding(info->dtype);
 }
 
-void emit_store(struct emitter *emitter, int tensor, const char *offset, const char *value)
+static const char *kept(struct emitter *emitter, int tensor, const char *value, enum dtype of)
+{
+    const struct ir_tensor *info = &emitter->part->tensors[tensor];
+    return info->declared ? emit_keep(emitter, info->dtype, value, of) : value;
+}
+
+void emit_store(struct emitter *emitter, int tensor, const char *offset, const char *value,
+                enum dtype of)
 {
     const struct tensor_plan *plan = &emitter->tensors[tensor];
-    const char *kept = rounded(emitter, tensor, value);
     if (!exact_matters(emitter, tensor)) {
-        emit_line(emitter, "%s[%s] = %s;", plan->name, offset, kept ? kept : value);
+        emit_line(emitter, "%s[%s] = %s;", plan->name, offset, kept(emitter, tensor, value, of));
         return;
     }
     const char *whole = emit_name(&emitter->names, "value");
+    const char *rounded = kept(emitter, tensor, whole, of);
     emit_line(emitter, "const double %s = %s;", whole, value);
-    kept = rounded(emitter, tensor, whole);
-    emit_line(emitter, "%s[%s] = exact ? %s : %s;", plan->name, offset, whole, kept);
+    emit_line(emitter, "%s[%s] = exact ? %s : %s;", plan->name, offset, whole, rounded);
     if (plan->reader != plan->name)
-        emit_line(emitter, "%s[%s] = %s;", plan->reader, offset, kept);
+        emit_line(emitter, "%s[%s] = %s;", plan->reader, offset, rounded);
 }
 
 void emit_store_all(struct emitter *emitter, int tensor)
 {
     const char *name = emitter->tensors[tensor].name;
-    if (!rounded(emitter, tensor, name))
+    enum dtype of = dtype_compute(emitter->part->tensors[tensor].dtype);
+    if (kept(emitter, tensor, name, of) == name)
         return;
     emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", emit_count(emitter, tensor));
-    emit_store(emitter, tensor, "rank", arena_printf(emitter->arena, "%s[rank]", name));
+    emit_store(emitter, tensor, "rank", arena_printf(emitter->arena, "%s[rank]", name), of);
+    emit_close(emitter);
+}
+
+/* Copies all elements, from what is kept as one type to what is kept as another. */
+static void copy_all(struct emitter *emitter, const char *to, enum dtype to_type, const char *from,
+                     enum dtype from_type, const char *count)
+{
+    const char *element = arena_printf(emitter->arena, "%s[rank]", from);
+    const char *value = element;
+    if (to_type != from_type)
+        value = emit_keep(emitter, to_type, emit_load(emitter, from_type, element).text,
+                          dtype_compute(from_type));
+    emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
+    emit_line(emitter, "%s[rank] = %s;", to, value);
     emit_close(emitter);
 }
 
@@ -137,7 +144,7 @@ static void emit_map(struct emitter *emitter, const struct ir_stage *stage)
         int rank = emitter->part->tensors[write->tensor].rank;
         emit_store(emitter, write->tensor,
                    emit_offset(emitter, write->tensor, write->at, rank).text,
-                   emit_text(emitter, write->value));
+                   emit_text(emitter, write->value), emitter->nodes->at[write->value].type);
     }
     emit_nest_close(emitter, 0, emitter->loop_count);
     emit_stage_end(emitter, mark);
@@ -145,21 +152,44 @@ static void emit_map(struct emitter *emitter, const struct ir_stage *stage)
 
 /* ---- scatter ---- */
 
-static void scatter_start(struct emitter *emitter, const struct ir_stage *stage, int component)
+/*
+ * Where values are combined: in the target itself, unless it would round what is not yet whole.
+ * Then a plain kernel does so in a buffer.
+ */
+static const char *scatter_target(struct emitter *emitter, const struct ir_stage *stage,
+                                  int component)
 {
     int tensor = stage->writes[component].tensor;
     const char *name = emitter->tensors[tensor].name;
+    const char *type = emit_type(emitter, emitter->nodes->at[stage->writes[component].value].type);
+    if (emitter->form == GEN_REFERENCE || stage->assign ||
+        strcmp(type, emit_element(emitter, emitter->part->tensors[tensor].dtype)) == 0)
+        return name;
+    return emit_scratch_like(emitter, tensor, false, type,
+                             arena_printf(emitter->arena, "%s_so_far", name));
+}
+
+static void scatter_start(struct emitter *emitter, const struct ir_stage *stage, int component,
+                          const char *target)
+{
+    int tensor = stage->writes[component].tensor;
+    bool buffered = target != emitter->tensors[tensor].name;
     const char *count = emit_count(emitter, tensor);
     enum dtype type = emitter->nodes->at[stage->writes[component].value].type;
     if (stage->from != IR_NONE && component == 0) {
-        emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
-        emit_line(emitter, "%s[rank] = %s[rank];", name, emitter->tensors[stage->from].reader);
-    } else {
-        const char *unit =
-            stage->monoid ? emit_monoid_unit(emitter, stage->monoid, component, type) : "0";
-        emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
-        emit_line(emitter, "%s[rank] = %s;", name, unit);
+        enum dtype kept_as = buffered ? type : emitter->part->tensors[tensor].dtype;
+        enum dtype from = emitter->part->tensors[stage->from].dtype;
+        if (emitter->form == GEN_REFERENCE)
+            kept_as = from; /* rounded at the end, if at all */
+        copy_all(emitter, target, kept_as, emitter->tensors[stage->from].reader, from, count);
+        return;
     }
+    const char *unit = stage->monoid ? emit_monoid_unit(emitter, stage->monoid, component, type)
+                                     : emit_zero(emitter, type);
+    if (stage->assign && emitter->form == GEN_PLAIN)
+        unit = kept(emitter, tensor, unit, type);
+    emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
+    emit_line(emitter, "%s[rank] = %s;", target, unit);
     emit_close(emitter);
 }
 
@@ -178,7 +208,8 @@ static void scatter_check(struct emitter *emitter, const struct ir_write *write)
     }
 }
 
-static void scatter_point(struct emitter *emitter, const struct ir_stage *stage)
+static void scatter_point(struct emitter *emitter, const struct ir_stage *stage,
+                          const char *const *targets)
 {
     size_t count = (size_t)stage->write_count;
     const char **left = arena_array(emitter->arena, count, sizeof *left);
@@ -188,7 +219,7 @@ static void scatter_point(struct emitter *emitter, const struct ir_stage *stage)
         const struct ir_write *write = &stage->writes[i];
         scatter_check(emitter, write);
         int rank = emitter->part->tensors[write->tensor].rank;
-        left[i] = arena_printf(emitter->arena, "%s[%s]", emitter->tensors[write->tensor].name,
+        left[i] = arena_printf(emitter->arena, "%s[%s]", targets[i],
                                emit_offset(emitter, write->tensor, write->at, rank).text);
         right[i] = emit_text(emitter, write->value);
         types[i] = emitter->nodes->at[write->value].type;
@@ -197,8 +228,25 @@ static void scatter_point(struct emitter *emitter, const struct ir_stage *stage)
         emit_monoid_combine(emitter, stage->monoid, left, right, types);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        emit_line(emitter, "%s = %s;", left[i], right[i]);
+    for (size_t i = 0; i < count; i++) {
+        int tensor = stage->writes[i].tensor;
+        bool rounds = emitter->form == GEN_PLAIN; /* the reference rounds all at the end */
+        emit_line(emitter, "%s = %s;", left[i],
+                  rounds ? kept(emitter, tensor, right[i], types[i]) : right[i]);
+    }
+}
+
+/* Takes what was combined into the target, rounded once. */
+static void scatter_finish(struct emitter *emitter, const struct ir_stage *stage, int component,
+                           const char *target)
+{
+    int tensor = stage->writes[component].tensor;
+    if (emitter->form == GEN_REFERENCE)
+        emit_store_all(emitter, tensor);
+    else if (target != emitter->tensors[tensor].name)
+        copy_all(emitter, emitter->tensors[tensor].name, emitter->part->tensors[tensor].dtype,
+                 target, emitter->nodes->at[stage->writes[component].value].type,
+                 emit_count(emitter, tensor));
 }
 
 static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
@@ -217,8 +265,11 @@ static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
     emit_place_use(emitter, stage->predicate, depth, 1);
     emit_place_finish(emitter);
     emit_stage_open(emitter, stage);
-    for (int i = 0; i < stage->write_count; i++)
-        scatter_start(emitter, stage, i);
+    const char **targets = arena_array(emitter->arena, (size_t)stage->write_count, sizeof *targets);
+    for (int i = 0; i < stage->write_count; i++) {
+        targets[i] = scatter_target(emitter, stage, i);
+        scatter_start(emitter, stage, i, targets[i]);
+    }
     emitter->predicate = stage->predicate;
     if (stage->predicate != IR_NONE && depth > 0) {
         int known = emitter->plans[stage->predicate].depth;
@@ -228,23 +279,41 @@ static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
     bool wrapped = stage->predicate != IR_NONE && depth == 0;
     if (wrapped)
         emit_open(emitter, "if (%s)", emit_text(emitter, stage->predicate));
-    scatter_point(emitter, stage);
+    scatter_point(emitter, stage, targets);
     if (wrapped)
         emit_close(emitter);
     emit_nest_close(emitter, 0, depth);
     for (int i = 0; i < stage->write_count; i++)
-        emit_store_all(emitter, stage->writes[i].tensor);
+        scatter_finish(emitter, stage, i, targets[i]);
     emit_stage_end(emitter, mark);
 }
 
 /* ---- call ---- */
 
-static void call_emit(struct emitter *emitter, const struct ir_stage *stage)
+/*
+ * The tensor as the callee keeps it: this part's own, or a copy where the callee has another type.
+ * (An undeclared temporary fits any float type.)
+ */
+static const char *call_tensor(struct emitter *emitter, int tensor, const struct ir_tensor *there,
+                               const char *name)
+{
+    enum dtype here = emitter->part->tensors[tensor].dtype;
+    const char *type = emit_element(emitter, there->dtype);
+    if (emitter->form == GEN_REFERENCE || here == there->dtype)
+        return name;
+    return emit_scratch_like(
+        emitter, tensor, false, type,
+        arena_printf(emitter->arena, "%s_as_%s", name, dtype_name(there->dtype)));
+}
+
+static void call_emit(struct emitter *emitter, const struct ir_stage *stage,
+                      const char *const *inputs, const char *const *outputs)
 {
     const struct ir_part *callee = stage->callee;
+    const struct part_plan *plan = emit_part_plan(emitter, callee);
     size_t most = (size_t)callee->symbol_count + (size_t)callee->scalar_count +
                   (size_t)callee->input_count + (size_t)callee->output_count;
-    const char **items = arena_array(emitter->arena, most + 1, sizeof *items);
+    const char **items = arena_array(emitter->arena, most + 2, sizeof *items);
     int count = 0;
     for (int i = 0; i < callee->symbol_count; i++) {
         if (callee->symbols[i].kind != IR_SYMBOL_LET)
@@ -253,23 +322,26 @@ static void call_emit(struct emitter *emitter, const struct ir_stage *stage)
     for (int i = 0; i < callee->scalar_count; i++)
         items[count++] = emit_text(emitter, stage->scalars[i]);
     for (int i = 0; i < callee->input_count; i++)
-        items[count++] = emitter->tensors[stage->inputs[i]].reader;
+        items[count++] = inputs[i];
     for (int i = 0; i < callee->output_count; i++)
-        items[count++] = emitter->tensors[stage->outputs[i]].name;
-    const char *name = map_get_bytes(&emitter->parts, &callee, sizeof callee);
-    emit_list(emitter, arena_printf(emitter->arena, "status = %s", name), items, count, ";");
-    emit_line(emitter, "if (status != DONE)");
-    emit_line(emitter, "    goto finish;");
+        items[count++] = outputs[i];
+    if (plan->scratch)
+        items[count++] = "scratch";
+    emit_invocation(emitter, plan->name, items, count, plan->fails);
 }
 
 /* The callee rounds as its own outputs ask; more is to do only where this part's tensor differs. */
-static void call_store(struct emitter *emitter, const struct ir_stage *stage, int output)
+static void call_store(struct emitter *emitter, const struct ir_stage *stage, int output,
+                       const char *from)
 {
     int tensor = stage->outputs[output];
     const struct ir_tensor *here = &emitter->part->tensors[tensor];
     const struct ir_tensor *there = &stage->callee->tensors[stage->callee->outputs[output]];
     const struct tensor_plan *plan = &emitter->tensors[tensor];
-    if (plan->reader != plan->name || !there->declared || here->dtype != there->dtype)
+    if (from != plan->name)
+        copy_all(emitter, plan->name, here->dtype, from, there->dtype, emit_count(emitter, tensor));
+    else if (emitter->form == GEN_REFERENCE &&
+             (plan->reader != plan->name || !there->declared || here->dtype != there->dtype))
         emit_store_all(emitter, tensor);
 }
 
@@ -283,9 +355,26 @@ static void emit_call(struct emitter *emitter, const struct ir_stage *stage)
     if (braces)
         emit_block(emitter);
     emit_place_write(emitter, 0);
-    call_emit(emitter, stage);
-    for (int i = 0; i < stage->callee->output_count; i++)
-        call_store(emitter, stage, i);
+    const struct ir_part *callee = stage->callee;
+    const char **inputs =
+        arena_array(emitter->arena, (size_t)callee->input_count + 1, sizeof *inputs);
+    const char **outputs =
+        arena_array(emitter->arena, (size_t)callee->output_count + 1, sizeof *outputs);
+    for (int i = 0; i < callee->input_count; i++) {
+        const struct ir_tensor *there = &callee->tensors[callee->inputs[i]];
+        int tensor = stage->inputs[i];
+        const char *name = emitter->tensors[tensor].reader;
+        inputs[i] = call_tensor(emitter, tensor, there, name);
+        if (inputs[i] != name)
+            copy_all(emitter, inputs[i], there->dtype, name, emitter->part->tensors[tensor].dtype,
+                     emit_count(emitter, tensor));
+    }
+    for (int i = 0; i < callee->output_count; i++)
+        outputs[i] = call_tensor(emitter, stage->outputs[i], &callee->tensors[callee->outputs[i]],
+                                 emitter->tensors[stage->outputs[i]].name);
+    call_emit(emitter, stage, inputs, outputs);
+    for (int i = 0; i < callee->output_count; i++)
+        call_store(emitter, stage, i, outputs[i]);
     if (braces)
         emit_close(emitter);
     emit_stage_end(emitter, mark);
@@ -303,21 +392,58 @@ static bool carry_needs_copy(const struct ir_stage *stage, int carry)
     return false;
 }
 
+static void carry_copy(struct emitter *emitter, const char *to, const char *from, int tensor)
+{
+    enum dtype type = emitter->part->tensors[tensor].dtype;
+    const char *size = emitter->form == GEN_REFERENCE ? "8"
+                                                      : arena_printf(emitter->arena, "sizeof(%s)",
+                                                                     emit_element(emitter, type));
+    emit_line(emitter, "memcpy(%s, %s, %s * (size_t)(%s));", to, from, size,
+              emit_count(emitter, tensor));
+}
+
 static void emit_carry(struct emitter *emitter, const struct ir_carry *carry, const char *from)
 {
     const struct ir_tensor *state = &emitter->part->tensors[carry->state];
     const struct ir_tensor *next = &emitter->part->tensors[carry->next];
-    const char *count = emit_count(emitter, carry->state);
+    const char *name = emitter->tensors[carry->state].name;
+    bool same = emitter->form == GEN_PLAIN
+                    ? next->dtype == state->dtype
+                    : !state->declared || (next->declared && next->dtype == state->dtype);
     if (carry->state == carry->next)
         return;
-    if (!state->declared || (next->declared && next->dtype == state->dtype)) {
-        emit_line(emitter, "memcpy(%s, %s, 8 * (size_t)(%s));", emitter->tensors[carry->state].name,
-                  from, count);
+    if (same) {
+        carry_copy(emitter, name, from, carry->state);
         return;
     }
-    emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
-    emit_store(emitter, carry->state, "rank", arena_printf(emitter->arena, "%s[rank]", from));
+    if (emitter->form == GEN_PLAIN) {
+        copy_all(emitter, name, state->dtype, from, next->dtype, emit_count(emitter, carry->state));
+        return;
+    }
+    emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)",
+              emit_count(emitter, carry->state));
+    emit_store(emitter, carry->state, "rank", arena_printf(emitter->arena, "%s[rank]", from),
+               dtype_compute(next->dtype));
     emit_close(emitter);
+}
+
+/* A copy of what is carried, made before it changes. */
+static const char *carry_keep(struct emitter *emitter, int next, const char *from)
+{
+    const char *wanted = arena_printf(emitter->arena, "%s_before", from);
+    const char *type = emit_element(emitter, emitter->part->tensors[next].dtype);
+    const char *copy;
+    if (emitter->form == GEN_PLAIN) {
+        copy = emit_scratch_like(emitter, next, false, type, wanted);
+    } else {
+        copy = emit_name(&emitter->names, wanted);
+        emit_line(emitter, "%s *%s = tensor_alloc(%s, &status);", type, copy,
+                  emit_count(emitter, next));
+        emit_line(emitter, "if (!%s)", copy);
+        emit_line(emitter, "    goto finish;");
+    }
+    carry_copy(emitter, copy, from, next);
+    return copy;
 }
 
 static void emit_carries(struct emitter *emitter, const struct ir_stage *stage)
@@ -325,22 +451,13 @@ static void emit_carries(struct emitter *emitter, const struct ir_stage *stage)
     const char **from = arena_array(emitter->arena, (size_t)stage->carry_count + 1, sizeof *from);
     for (int i = 0; i < stage->carry_count; i++) {
         int next = stage->carries[i].next;
-        const char *type = emit_type(emitter->part->tensors[next].dtype);
         from[i] = emitter->tensors[next].reader;
-        if (!carry_needs_copy(stage, i))
-            continue;
-        const char *count = emit_count(emitter, next);
-        const char *copy =
-            emit_name(&emitter->names, arena_printf(emitter->arena, "%s_before", from[i]));
-        emit_line(emitter, "%s *%s = tensor_alloc(%s, &status);", type, copy, count);
-        emit_line(emitter, "if (!%s)", copy);
-        emit_line(emitter, "    goto finish;");
-        emit_line(emitter, "memcpy(%s, %s, 8 * (size_t)(%s));", copy, from[i], count);
-        from[i] = copy;
+        if (carry_needs_copy(stage, i))
+            from[i] = carry_keep(emitter, next, from[i]);
     }
     for (int i = 0; i < stage->carry_count; i++) {
         emit_carry(emitter, &stage->carries[i], from[i]);
-        if (carry_needs_copy(stage, i))
+        if (carry_needs_copy(stage, i) && emitter->form == GEN_REFERENCE)
             emit_line(emitter, "free(%s);", from[i]);
     }
 }

@@ -7,11 +7,6 @@
 
 #include "gen/c/emit.h"
 
-const char *emit_type(enum dtype type)
-{
-    return dtype_is_float(type) ? "double" : "int64_t";
-}
-
 struct expression emit_format(struct emitter *emitter, enum binding_power binds, const char *format,
                               ...)
 {
@@ -28,9 +23,12 @@ const char *emit_within(struct emitter *emitter, struct expression inner, enum b
     return inner.binds >= least ? inner.text : arena_printf(emitter->arena, "(%s)", inner.text);
 }
 
-/* The shortest decimal that reads back the same; always of type double in C. */
-const char *emit_number(struct emitter *emitter, double value)
+/* The shortest decimal that reads back the same, and of the right type in C. */
+const char *emit_number(struct emitter *emitter, double value, enum dtype type)
 {
+    bool single = strcmp(emit_type(emitter, type), "float") == 0;
+    if (single && (isinf((float)value) || (float)value == 0)) /* a literal like that is warned of */
+        value = (double)(float)value;
     if (isnan(value))
         return "NAN";
     if (isinf(value))
@@ -39,6 +37,8 @@ const char *emit_number(struct emitter *emitter, double value)
     text_double(&text, value);
     if (!strpbrk(text.at, ".eE"))
         text_add(&text, ".0");
+    if (single)
+        text_char(&text, 'f');
     return text.at;
 }
 
@@ -182,16 +182,19 @@ static struct expression emit_read(struct emitter *emitter, int number)
     const struct ir_node *node = &emitter->nodes->at[number];
     const struct ir_tensor *tensor = &emitter->part->tensors[node->read.tensor];
     struct expression offset = emit_offset(emitter, node->read.tensor, node->read.at, tensor->rank);
-    struct expression element = emit_format(
-        emitter, BINDS_ATOM, "%s[%s]", emitter->tensors[node->read.tensor].reader, offset.text);
+    const char *place = arena_printf(emitter->arena, "%s[%s]",
+                                     emitter->tensors[node->read.tensor].reader, offset.text);
+    struct expression element = emit_load(emitter, tensor->dtype, place);
     const char *conditions = read_conditions(emitter, number);
     if (!*conditions)
         return element;
-    struct expression otherwise = {dtype_is_float(tensor->dtype) ? "0.0" : "0", BINDS_ATOM, false};
+    struct expression otherwise = {emit_zero(emitter, tensor->dtype), BINDS_ATOM, true};
     if (node->read.otherwise != IR_NONE)
         otherwise = emit_node(emitter, node->read.otherwise);
-    return emit_format(emitter, BINDS_CHOICE, "%s ? %s : %s", conditions, element.text,
-                       emit_within(emitter, otherwise, BINDS_OR));
+    struct expression choice = emit_format(emitter, BINDS_CHOICE, "%s ? %s : %s", conditions,
+                                           element.text, emit_within(emitter, otherwise, BINDS_OR));
+    choice.narrow = element.narrow && otherwise.narrow;
+    return choice;
 }
 
 struct expression emit_node(struct emitter *emitter, int number)
