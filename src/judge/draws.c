@@ -4,13 +4,13 @@
  *
  * The limit of an element is the largest of
  *   - a few units of the accuracy class at the expected value,
- *   - a few times what the oracle's answer moves by when every input is disturbed by a unit of the
- *     class: no kernel that computes in the class can be expected to do better, and one that
- *     computes in a lesser class does thousands of times worse.
- * "A few" grows with the longest reduction, as the error of a plain loop over like values does, up
- * to a thousand: less than what rounding the inputs to the next lesser class costs. The draw with
- * few non-zeros keeps such rounding from averaging out. Outputs of integers and truth values must
- * be equal; so must floats where the class is `exact`.
+ *   - a few times what the oracle's answer moves by on average when every input is disturbed by a
+ * unit of the class: no kernel that computes in the class can be expected to do better, and one
+ * that computes in a lesser class does thousands of times worse. "A few" grows with the longest
+ * reduction, as the error of a plain loop over like values does, up to a thousand: less than what
+ * rounding the inputs to the next lesser class costs. The draw with few non-zeros keeps such
+ * rounding from averaging out. Outputs of integers and truth values must be equal; so must floats
+ * where the class is `exact`.
  */
 #include <math.h>
 #include <string.h>
@@ -145,7 +145,8 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
     return moved;
 }
 
-enum { DISTURBANCES = 3 };
+/* More where it costs little. */
+enum { DISTURBANCES = 3, DISTURBANCES_SMALL = 8, SMALL = 1 << 16, BLOCK = 64 };
 
 /* How many values the longest reduction combines, calls and loops included. */
 static double longest_reduction(struct arena *arena, const struct ir_binding *binding,
@@ -181,13 +182,46 @@ static double longest_reduction(struct arena *arena, const struct ir_binding *bi
     return longest;
 }
 
-/* Adds up over several disturbances how far each element moves: one alone may miss it. */
+static int disturbance_count(const struct ir_binding *binding, const struct draw *draw)
+{
+    const struct ir_part *part = binding->part;
+    int64_t elements = 0;
+    for (int i = 0; i < part->input_count; i++)
+        elements += draw->inputs[i].count;
+    for (int o = 0; o < part->output_count; o++)
+        elements += draw->expected[o].count;
+    return elements < SMALL ? DISTURBANCES_SMALL : DISTURBANCES;
+}
+
+/*
+ * By chance an element may move little in every disturbance, though rounding harms it as much as
+ * its neighbours: it is taken to move at least half as far as the middle one of its block. What
+ * never moves at all depends on no rounding and is left alone.
+ */
+static void even_out(double *changes, int64_t count)
+{
+    for (int64_t start = 0; start < count; start += BLOCK) {
+        int64_t end = start + BLOCK < count ? start + BLOCK : count;
+        double moving[BLOCK];
+        size_t found = 0;
+        for (int64_t i = start; i < end; i++)
+            if (changes[i] > 0)
+                moving[found++] = changes[i];
+        double least = found > 2 ? statistics_median(moving, found) / 2 : 0;
+        for (int64_t i = start; i < end; i++)
+            if (changes[i] > 0)
+                changes[i] = fmax(changes[i], least);
+    }
+}
+
+/* How far each element moves on average; one disturbance alone may miss it. */
 static bool add_changes(struct arena *arena, const struct ir_binding *binding,
                         struct oracle_code *code, const struct draw *draw, double unit,
                         struct random *random, double **changes, struct error *error)
 {
     const struct ir_part *part = binding->part;
-    for (int round = 0; round < DISTURBANCES; round++) {
+    int rounds = disturbance_count(binding, draw);
+    for (int round = 0; round < rounds; round++) {
         struct array *moved = disturb(arena, part, draw->inputs, unit, random);
         struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
         if (!evaluate(arena, binding, code, moved, outputs, error))
@@ -196,9 +230,12 @@ static bool add_changes(struct arena *arena, const struct ir_binding *binding,
             for (int64_t i = 0; changes[o] && i < outputs[o].count; i++) {
                 double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
                 if (change < INFINITY)
-                    changes[o][i] += change;
+                    changes[o][i] += change / rounds;
             }
     }
+    for (int o = 0; o < part->output_count; o++)
+        if (changes[o])
+            even_out(changes[o], draw->expected[o].count);
     return true;
 }
 
@@ -213,7 +250,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
         return true;
     double unit = ldexp(1, 1 - bits);
     double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    double few = 6 + fmin(length / 4, 1000);
+    double few = 4 + fmin(length / 4, 1000);
     for (int o = 0; o < part->output_count; o++)
         if (draw->expected[o].floats)
             draw->limits[o] =
@@ -228,7 +265,7 @@ static bool make_limits(struct arena *arena, const struct task *task,
         double floor =
             fmax(few * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
         for (int64_t i = 0; i < expected->count; i++) {
-            double moved = few * 2 / DISTURBANCES * draw->limits[o][i];
+            double moved = 2 * few * draw->limits[o][i];
             draw->limits[o][i] = fmax(floor * fabs(expected->floats[i]) + 0x1p-140, moved);
         }
     }
