@@ -31,6 +31,9 @@ static const struct option options[] = {
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing one case (3 when not given)"},
+    {.name = "timeout",
+     .argument = "S",
+     .help = "a call that takes longer counts as hung (10 when not given)"},
     {.name = "replay",
      .argument = "ID",
      .help = "run the very draw again that a verdict names by this id"},
@@ -100,17 +103,17 @@ static void take_baselines(struct invocation *invocation, struct judge_options *
     chosen->baselines = names.at;
 }
 
-static bool take_seconds(struct invocation *invocation, struct judge_options *chosen)
+static bool take_seconds(struct invocation *invocation, const char *name, double *seconds)
 {
-    const char *text = option_value(invocation, "seconds");
+    const char *text = option_value(invocation, name);
     char *end;
     if (!text)
         return true;
-    chosen->time_seconds = strtod(text, &end);
-    if (*text && *end == 0 && chosen->time_seconds > 0 && chosen->time_seconds < 1e6)
+    *seconds = strtod(text, &end);
+    if (*text && *end == 0 && *seconds > 0 && *seconds < 1e6)
         return true;
     error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--seconds takes a number above 0, not '%s'", text),
+                          "--%s takes a number above 0, not '%s'", name, text),
                "smelt help judge");
     return false;
 }
@@ -128,7 +131,8 @@ static bool take_options(struct invocation *invocation, struct request *request)
     chosen->keep = option_value(invocation, "out");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
         !parse_number(invocation, "threads", 1, &chosen->threads) ||
-        !take_seconds(invocation, chosen))
+        !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
+        !take_seconds(invocation, "timeout", &chosen->seconds))
         return false;
     if (id && !parse_id(id, chosen)) {
         error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
@@ -204,7 +208,8 @@ static void print_index(struct text *out, const struct mismatch *mismatch)
 
 static void print_case(struct text *out, const struct case_result *result)
 {
-    text_printf(out, "    case %s: %s", result->text, outcome_name(result->outcome));
+    text_printf(out, "    %s %s: %s", result->held ? "held case" : "case", result->text,
+                outcome_name(result->outcome));
     if (isnan(result->microseconds)) {
         text_char(out, '\n');
         return;

@@ -58,12 +58,11 @@ static void name_line(struct judging *judging, const char *offset, struct text *
         return;
     const char *address = arena_printf(judging->arena, "0x%s", offset);
     const char *const arguments[] = {tool, "-e", judging->compiled.library, address, NULL};
-    struct process_request request = {.arguments = arguments, .timeout = 5};
-    struct process_result result;
-    struct error ignored;
-    if (!process_run(judging->arena, &request, &result, &ignored) || !process_succeeded(&result))
+    struct tool_run run; /* the object is the kernel's author's, line table and all */
+    tool_run(judging->arena, arguments, judging->compiled.directory, 5, &run);
+    if (!run.started || run.status != 0)
         return;
-    const char *name = strstr(result.output, "kernel.c:");
+    const char *name = strstr(run.output, "kernel.c:");
     int line = name ? atoi(name + strlen("kernel.c:")) : 0;
     if (line <= 0)
         return;
@@ -245,6 +244,29 @@ static bool compile(struct judging *judging)
     return true;
 }
 
+/* Cases of the judge's own, numbered after the task's. */
+static bool judge_held(struct judging *judging, bool *stop)
+{
+    const struct task *task = judging->task;
+    int only = judging->options->only_case;
+    const struct task_case *like = &task->cases[0];
+    struct errors problems = errors_new(judging->arena);
+    struct kernel *kernel =
+        kernel_parse(judging->arena, judging->source, ir_root(like->program), &problems);
+    bool good = true;
+    for (int h = 0; kernel && good && !*stop && h < JUDGE_HELD_CASES; h++) {
+        int number = task->case_count + h;
+        struct task_case held;
+        if ((only >= 0 && only != number) ||
+            !held_make(judging->arena, task, like, kernel,
+                       hash_mix(judging->seed, (uint64_t)number), &held))
+            continue;
+        good = judge_case(judging, &held, number, stop);
+        judging->results.at[judging->results.count - 1].held = true;
+    }
+    return good;
+}
+
 /* Compiles and checks one kernel; what was compiled stays for timing. */
 static bool check_kernel(struct judging *judging)
 {
@@ -256,6 +278,7 @@ static bool check_kernel(struct judging *judging)
     for (int i = 0; good && !stop && i < judging->task->case_count; i++)
         if (options->only_case < 0 || options->only_case == i)
             good = judge_case(judging, &judging->task->cases[i], i, &stop);
+    good = good && (stop || judge_held(judging, &stop));
     verdict->check_seconds = clock_seconds() - start;
     if (good)
         finish(judging);
@@ -268,6 +291,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    struct error *error)
 {
     uint64_t seed = options->seed ? options->seed : secret_seed();
+    bool was_open = sandbox_hide(); /* seed and answers are in here */
     struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
     bool good = true, right = false;
     for (int i = 0; good && i < count; i++) {
@@ -287,5 +311,6 @@ bool judge_kernels(struct arena *arena, const struct task *task,
         good = time_kernels(arena, task, options, seed, candidates, count, error);
     for (int i = 0; i < count; i++)
         compiled_release(&candidates[i].compiled);
+    sandbox_show(was_open);
     return good;
 }

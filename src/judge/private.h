@@ -69,6 +69,14 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
                uint64_t seed, struct draw *draw, struct error *error);
 int draw_count(const struct task_case *task_case);
 
+/* ---- held cases (held.c) ---- */
+
+enum { JUDGE_HELD_CASES = 2 };
+
+/* A case of the judge's own, like another but for its sizes; false when there is none. */
+bool held_make(struct arena *arena, const struct task *task, const struct task_case *like,
+               const struct kernel *kernel, uint64_t seed, struct task_case *out);
+
 /* ---- comparing (compare.c) ---- */
 
 struct comparison {

@@ -368,10 +368,18 @@ unsigned sandbox_available(void)
 
 /* ---- starting and ending ---- */
 
-void sandbox_hide(void)
+bool sandbox_hide(void)
 {
     sandbox_available(); /* finding out writes files of ours in /proc */
+    bool was_open = prctl(PR_GET_DUMPABLE) == 1;
     prctl(PR_SET_DUMPABLE, 0);
+    return was_open;
+}
+
+void sandbox_show(bool open)
+{
+    if (open)
+        prctl(PR_SET_DUMPABLE, 1);
 }
 
 static pid_t start_init(const int *leash)

@@ -79,8 +79,10 @@ struct sandbox_process {
     unsigned layers; /* in force */
 };
 
-/* From now on other programs of the same user cannot look into this process. */
-void sandbox_hide(void);
+/* Until sandbox_show(what it returned) other programs of the same user cannot look into this one.
+ */
+bool sandbox_hide(void);
+void sandbox_show(bool open);
 /* A worker says right after fork that it dies when `parent`, which forked it, does. */
 void sandbox_follow(pid_t parent);
 

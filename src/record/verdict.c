@@ -73,6 +73,7 @@ void verdict_write(struct json *json, const char *name, const struct verdict *ve
     for (int i = 0; i < verdict->case_count; i++) {
         json_object(json, NULL);
         json_string(json, "case", verdict->cases[i].text);
+        json_bool(json, "held", verdict->cases[i].held);
         json_string(json, "outcome", outcome_name(verdict->cases[i].outcome));
         json_double(json, "worst", verdict->cases[i].worst);
         write_times(json, &verdict->cases[i]);
