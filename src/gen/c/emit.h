@@ -104,8 +104,9 @@ struct emitter {
     struct map monoids; /* address of a user monoid -> its C name */
     struct map parts;   /* address of a part -> struct part_plan */
     /* the part being written */
-    const struct ir_part *part;
+    const struct ir_part *part; /* in a wide part temporaries are, too */
     bool root;
+    bool wide;                       /* plain: no float is narrower than double; see types.c */
     const char **symbols, **scalars; /* C names */
     const char **indices;            /* C names, each while its loop is open */
     struct tensor_plan *tensors;

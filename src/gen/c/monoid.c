@@ -111,10 +111,20 @@ static void emit_monoid_function(struct emitter *emitter, const struct ir_monoid
     emit_components(emitter, monoid, name, nodes);
 }
 
+/* A monoid serves several parts: it is as wide as its widest value. */
+static bool monoid_is_wide(const struct emitter *emitter, const struct ir_monoid *monoid)
+{
+    bool wide = false;
+    for (int i = 0; i < monoid->nodes.count; i++)
+        wide |= monoid->nodes.at[i].type == DTYPE_F64;
+    return wide && emitter->form == GEN_PLAIN;
+}
+
 static void emit_monoid(struct emitter *emitter, const struct ir_monoid *monoid)
 {
     if (user_name(emitter, monoid))
         return;
+    emitter->wide = monoid_is_wide(emitter, monoid);
     const char *name =
         emit_name(&emitter->names, arena_printf(emitter->arena, "monoid_%s", monoid->name));
     /* the functions' names follow from it, and must be free as well */

@@ -87,6 +87,8 @@ static struct expression cast_to_float(struct emitter *emitter, const struct ir_
         const char *kept = emit_keep(emitter, node->cast, a.text, from);
         return emit_load(emitter, node->cast, kept);
     }
+    if (node->cast == DTYPE_F32 && emitter->wide)
+        type = "float"; /* rounds, though it goes on as double */
     return strcmp(type, emit_type(emitter, from)) == 0 ? a : convert(emitter, type, a);
 }
 

@@ -296,11 +296,36 @@ struct part_plan *emit_part_plan(const struct emitter *emitter, const struct ir_
     return map_get_bytes(&emitter->parts, &part, sizeof part);
 }
 
+static bool is_wide(const struct emitter *emitter, const struct ir_part *part)
+{
+    bool wide = false;
+    for (int i = 0; i < part->tensor_count; i++)
+        wide |= !is_local(&part->tensors[i]) && part->tensors[i].dtype == DTYPE_F64;
+    return wide && emitter->form == GEN_PLAIN;
+}
+
+/* The part with temporaries as wide as everything else that is computed in it. */
+static const struct ir_part *widened(struct emitter *emitter, const struct ir_part *part)
+{
+    struct ir_part *copy = arena_new(emitter->arena, struct ir_part);
+    struct ir_tensor *tensors =
+        arena_array(emitter->arena, (size_t)part->tensor_count + 1, sizeof *tensors);
+    for (int i = 0; i < part->tensor_count; i++) {
+        tensors[i] = part->tensors[i];
+        if (is_local(&tensors[i]) && !tensors[i].declared && tensors[i].dtype == DTYPE_F32)
+            tensors[i].dtype = DTYPE_F64;
+    }
+    *copy = *part;
+    copy->tensors = tensors;
+    return copy;
+}
+
 void emit_part(struct emitter *emitter, const struct ir_part *part)
 {
     size_t mark = emitter->names.stack.count;
     struct part_plan *plan = emit_part_plan(emitter, part);
-    emitter->part = part;
+    emitter->wide = is_wide(emitter, part);
+    emitter->part = emitter->wide ? widened(emitter, part) : part;
     emitter->root = part == ir_root(emitter->program);
     emitter->functions = text_new(emitter->arena);
     name_symbols(emitter);

@@ -74,14 +74,13 @@ struct pairwise {
 };
 
 /* `lanes`: how many sums side by side, or NULL for one. */
-static struct pairwise pairwise_start(struct emitter *emitter, const struct accumulators *all,
-                                      const char *lanes)
+static struct pairwise pairwise_start(struct emitter *emitter, const struct ir_stage *stage,
+                                      const struct accumulators *all, const char *lanes)
 {
+    const char *tensor = emitter->tensors[stage->writes[0].tensor].name;
     struct pairwise sums = {.kind = emit_kind(emitter, all->types[0])};
-    sums.levels =
-        emit_name(&emitter->names, arena_printf(emitter->arena, "%s_levels", all->names[0]));
-    sums.count =
-        emit_name(&emitter->names, arena_printf(emitter->arena, "%s_count", all->names[0]));
+    sums.levels = emit_name(&emitter->names, arena_printf(emitter->arena, "%s_levels", tensor));
+    sums.count = emit_name(&emitter->names, arena_printf(emitter->arena, "%s_count", tensor));
     emit_line(emitter, "%s %s[SUM_LEVELS%s%s];", sums.kind, sums.levels, lanes ? " * " : "",
               lanes ? lanes : "");
     emit_line(emitter, "int64_t %s = 0;", sums.count);
@@ -218,7 +217,7 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
     emit_line(emitter, "const int64_t %s = int_min(%s + %s, %s);", end, first, lanes, extent);
     emit_line(emitter, "%s %s[%s];", emit_type(emitter, all.types[0]), array, lanes);
     if (pairs)
-        sums = pairwise_start(emitter, &all, lanes);
+        sums = pairwise_start(emitter, stage, &all, lanes);
     all.names[0] = arena_printf(emitter->arena, "%s[%s - %s]", array, name, first);
     const char *unit = emit_monoid_unit(emitter, stage->monoid, 0, all.types[0]);
     if (!pairs) {
@@ -327,7 +326,7 @@ static void emit_each(struct emitter *emitter, const struct ir_stage *stage)
     struct accumulators all = accumulators_new(emitter, stage);
     struct pairwise sums = {0};
     if (is_pairwise(emitter, stage))
-        sums = pairwise_start(emitter, &all, NULL);
+        sums = pairwise_start(emitter, stage, &all, NULL);
     else
         accumulators_start(emitter, stage, &all);
     emit_nest_open(emitter, stage->left_count, emitter->loop_count);

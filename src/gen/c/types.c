@@ -2,7 +2,9 @@
  * The C types of values and of elements, and the way from one to the other.
  *
  * The reference computes and keeps every float as double and everything else as int64_t. A plain
- * kernel keeps elements in their own types, and computes in float, double, int64_t and bool.
+ * kernel keeps elements in their own types, and computes in float, double, int64_t and bool. A part
+ * that takes or gives an f64 is wide: there no float is narrower, since a constant such as sqrt(2),
+ * which by itself is f32, would spoil all that it meets.
  */
 #include "gen/c/emit.h"
 
@@ -14,7 +16,7 @@ const char *emit_type(const struct emitter *emitter, enum dtype type)
         return dtype_is_float(type) ? "double" : "int64_t";
     switch (dtype_compute(type)) {
     case DTYPE_F64: return "double";
-    case DTYPE_F32: return "float";
+    case DTYPE_F32: return emitter->wide ? "double" : "float";
     case DTYPE_BOOL: return "bool";
     default: return "int64_t";
     }
@@ -25,6 +27,7 @@ const char *emit_element(const struct emitter *emitter, enum dtype type)
     if (emitter->form == GEN_REFERENCE)
         return emit_type(emitter, type);
     switch (type) {
+    case DTYPE_F32: return "float";
     case DTYPE_F16:
     case DTYPE_BF16: return "uint16_t";
     case DTYPE_F8E4:
@@ -113,7 +116,7 @@ const char *emit_keep(struct emitter *emitter, enum dtype type, const char *valu
     if (emit_is_coded(emitter, type))
         return arena_printf(emitter->arena, "%s_to_%s(%s)", emit_type(emitter, of),
                             dtype_name(type), value);
-    if (type == DTYPE_F32 && of == DTYPE_F64)
+    if (type == DTYPE_F32 && strcmp(emit_type(emitter, of), "double") == 0)
         return arena_printf(emitter->arena, "(float)(%s)", value);
     const char *wrapping = wrapped_to(type);
     return wrapping ? arena_printf(emitter->arena, "(%s)(%s)", wrapping, value) : value;

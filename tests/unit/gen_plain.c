@@ -1,0 +1,403 @@
+/*
+ * Plain kernels, as smelt writes them: compiled without a warning by gcc and by clang, run with no
+ * more memory than their manifest asks for, and near the interpreter's values. Every op of the
+ * library at its default types and at others it admits, and a program for every construct.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gen/gen.h"
+#include "judge/judge.h"
+#include "kernel/kernel.h"
+#include "lang/lang.h"
+#include "lib_vectors.h"
+#include "oracle_differ.h"
+#include "oracle_program.h"
+#include "os/os.h"
+#include "test.h"
+
+typedef int kernel_function(void *const *tensors, const int64_t *sizes, const double *scalars,
+                            void *scratch);
+
+enum { GUARD = 256, POISON = 0xa5 };
+
+static const char *what; /* is being tested, for complaints */
+
+static _Noreturn void complain(const char *message, const char *detail)
+{
+    test_fail(__FILE__, __LINE__, "%s: %s%s%s", what, message, *detail ? ": " : "", detail);
+}
+
+/* ---- compiling ---- */
+
+static char folder[64];
+
+static void remove_folder(void)
+{
+    rmdir(folder);
+}
+
+static const char *in_folder(struct arena *arena, const char *name)
+{
+    if (!folder[0]) {
+        strcpy(folder, "/tmp/smelt-plain-XXXXXX");
+        CHECK(mkdtemp(folder) != NULL);
+        atexit(remove_folder);
+    }
+    return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static void compiler_run(struct arena *arena, const char *const *arguments)
+{
+    struct process_request request = {.arguments = arguments, .timeout = 60};
+    struct process_result result;
+    struct error error;
+    if (!process_run(arena, &request, &result, &error))
+        complain(error.message, "");
+    if (!process_succeeded(&result))
+        complain("does not compile", result.output);
+}
+
+/* Both compilers say nothing; the flags are the judge's, or with less optimisation. */
+static kernel_function *compile(struct arena *arena, const struct text *source, bool quick,
+                                struct library **library)
+{
+    static int number; /* a name that was loaded before would be taken for the same library */
+    const char *input = in_folder(arena, "kernel.c");
+    const char *output = in_folder(arena, arena_printf(arena, "kernel%d.so", number++));
+    const char *arguments[32] = {"cc", "-Wall", "-Wextra", "-Werror"};
+    const char *clang[] = {process_find(arena, "clang"),
+                           "-std=gnu17",
+                           "-Wall",
+                           "-Wextra",
+                           "-Werror",
+                           "-fsyntax-only",
+                           input,
+                           NULL};
+    struct error error;
+    int count = 4;
+    arguments[0] = process_find(arena, "cc");
+    for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
+        arguments[count++] = quick && strcmp(*flag, "-O3") == 0 ? "-O1" : *flag;
+    arguments[count++] = "-o";
+    arguments[count++] = output;
+    arguments[count++] = input;
+    arguments[count++] = "-lm";
+    if (!file_write(input, source->at, source->length, 0600, &error))
+        complain(error.message, "");
+    compiler_run(arena, arguments);
+    if (clang[0] && !quick)
+        compiler_run(arena, clang);
+    *library = library_open(output, &error);
+    unlink(input);
+    unlink(output);
+    void *symbol = *library ? library_symbol(*library, "kernel", &error) : NULL;
+    if (!symbol)
+        complain(error.message, "");
+    kernel_function *function;
+    memcpy(&function, &symbol, sizeof symbol);
+    return function;
+}
+
+/* ---- running ---- */
+
+/* So many bytes on a boundary of 64, with guards on both sides. */
+static unsigned char *guarded(struct arena *arena, size_t bytes)
+{
+    unsigned char *memory = arena_alloc(arena, bytes + 2 * GUARD + 64);
+    unsigned char *data = memory + GUARD;
+    data += (64 - (uintptr_t)data % 64) % 64;
+    memset(data - GUARD, POISON, bytes + 2 * GUARD);
+    return data;
+}
+
+static void check_guards(const unsigned char *data, size_t bytes, const char *name)
+{
+    for (size_t i = 1; i <= GUARD; i++)
+        if (data[-(ptrdiff_t)i] != POISON || data[bytes + i - 1] != POISON)
+            complain("wrote beside", name);
+}
+
+static void *input_bytes(struct arena *arena, const struct array *array)
+{
+    size_t element = dtype_bytes(array->dtype);
+    unsigned char *data = guarded(arena, element * (size_t)array->count);
+    for (int64_t i = 0; i < array->count; i++) {
+        if (array->floats)
+            dtype_store_float(array->dtype, data + element * (size_t)i, array->floats[i]);
+        else
+            dtype_store_integer(array->dtype, data + element * (size_t)i, array->integers[i]);
+    }
+    return data;
+}
+
+/* Half a unit in the last place, relative. */
+static double unit_of(enum dtype type)
+{
+    switch (type) {
+    case DTYPE_F64: return 0x1p-53;
+    case DTYPE_F16: return 0x1p-11;
+    case DTYPE_BF16: return 0x1p-8;
+    case DTYPE_F8E4: return 0x1p-4;
+    case DTYPE_F8E5: return 0x1p-3;
+    default: return 0x1p-24;
+    }
+}
+
+static void compare(const struct array *expected, const unsigned char *data, double slack)
+{
+    size_t element = dtype_bytes(expected->dtype);
+    double largest = 0;
+    char message[200];
+    for (int64_t i = 0; expected->floats && i < expected->count; i++)
+        if (isfinite(expected->floats[i]))
+            largest = fmax(largest, fabs(expected->floats[i]));
+    for (int64_t i = 0; i < expected->count; i++) {
+        const void *at = data + element * (size_t)i;
+        if (expected->integers) {
+            int64_t got = dtype_load_integer(expected->dtype, at);
+            if (got == expected->integers[i])
+                continue;
+            snprintf(message, sizeof message, "%s at %lld is %lld, expected %lld", expected->name,
+                     (long long)i, (long long)got, (long long)expected->integers[i]);
+            complain(message, "");
+        }
+        double got = dtype_load_float(expected->dtype, at), wanted = expected->floats[i];
+        double limit = unit_of(expected->dtype) * (2 * fabs(wanted) + slack * largest) + 1e-30;
+        if (wanted == got || (isnan(wanted) && isnan(got)) || fabs(wanted - got) <= limit)
+            continue;
+        snprintf(message, sizeof message, "%s at %lld is %.9g, expected %.9g within %.2g",
+                 expected->name, (long long)i, got, wanted, limit);
+        complain(message, "");
+    }
+}
+
+/* Calls the kernel at the binding and compares with the interpreter. */
+static void check_call(struct arena *arena, const struct ir_binding *binding,
+                       const struct array *inputs, kernel_function *function,
+                       const struct kernel *kernel, double slack)
+{
+    const struct ir_part *part = binding->part;
+    struct array outputs[64];
+    void *tensors[128];
+    struct error error = {0};
+    CHECK(part->output_count <= 64 && part->input_count <= 64);
+    if (!oracle_interpret(arena, binding, inputs, outputs, NULL, &error))
+        complain(error.message, error.detail);
+    for (int i = 0; i < part->input_count; i++)
+        tensors[i] = input_bytes(arena, &inputs[i]);
+    for (int i = 0; i < part->output_count; i++)
+        tensors[part->input_count + i] =
+            guarded(arena, dtype_bytes(outputs[i].dtype) * (size_t)outputs[i].count);
+    int64_t bytes = kernel_scratch(kernel, binding->sizes);
+    if (bytes < 0)
+        complain("scratch has no size", "");
+    unsigned char *scratch = guarded(arena, (size_t)bytes);
+    if (function(tensors, binding->sizes, binding->scalars, scratch) != 0)
+        complain("the kernel says that it cannot do this", "");
+    check_guards(scratch, (size_t)bytes, "its scratch");
+    for (int i = 0; i < part->output_count; i++) {
+        size_t size = dtype_bytes(outputs[i].dtype) * (size_t)outputs[i].count;
+        check_guards(tensors[part->input_count + i], size, outputs[i].name);
+        compare(&outputs[i], tensors[part->input_count + i], slack);
+    }
+}
+
+struct plain { /* a compiled plain kernel */
+    struct kernel *kernel;
+    kernel_function *function;
+    struct library *library;
+};
+
+static struct plain plain_make(struct arena *arena, const struct ir_program *program, bool quick)
+{
+    struct plain plain;
+    struct text text = text_new(arena);
+    struct errors errors = errors_new(arena);
+    gen_plain_c(&text, program, GEN_PLAIN);
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){"plain.c", text.at, text.length};
+    plain.kernel = kernel_parse(arena, source, ir_root(program), &errors);
+    if (!plain.kernel)
+        complain("its manifest", errors.list.at[0].message);
+    CHECK(plain.kernel->has_manifest);
+    plain.function = compile(arena, &text, quick, &plain.library);
+    return plain;
+}
+
+/* ---- programs for every construct ---- */
+
+TEST(plain_programs)
+{
+    struct arena *arena = differ_arena();
+    struct random random = random_new(7, 7);
+    struct plain plain = {0};
+    for (const struct oracle_program *p = ORACLE_PROGRAMS; p->name; p++) {
+        struct evaluation e;
+        what = p->name;
+        evaluation_open(&e, p->text, p->sizes);
+        if (p == ORACLE_PROGRAMS || p->text != p[-1].text)
+            plain = plain_make(arena, e.program, true);
+        evaluation_draw(&e, random_u64(&random));
+        check_call(arena, e.binding, e.inputs, plain.function, plain.kernel, 64);
+        evaluation_close(&e);
+    }
+}
+
+/* Over random shapes, empty ones among them. */
+static void check_text(const char *name, const char *text, int rounds, int64_t largest)
+{
+    struct arena *arena = differ_arena();
+    const struct ir_program *program = differ_parse(text);
+    struct random random = random_new(11, 3);
+    int bound = 0;
+    what = name;
+    struct plain plain = plain_make(arena, program, false);
+    for (int round = 0; round < rounds; round++) {
+        const struct ir_part *part = ir_root(program);
+        struct error error = {0};
+        int64_t sizes[16] = {0};
+        double scalars[16] = {0};
+        struct array inputs[16];
+        CHECK(part->symbol_count <= 16 && part->scalar_count <= 16 && part->input_count <= 16);
+        for (int i = 0; i < 16; i++)
+            sizes[i] = (int64_t)random_below(&random, (uint64_t)largest + 1);
+        struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
+        if (!binding || !oracle_draw(arena, NULL, binding, random_u64(&random), inputs, &error))
+            continue;
+        check_call(arena, binding, inputs, plain.function, plain.kernel, 64);
+        bound++;
+    }
+    CHECK(bound > 0);
+}
+
+TEST(plain_sums_side_by_side)
+{
+    check_text("product",
+               "ir 1 part product { size M size N size K input a f32[M, K] input b f32[K, N]\n"
+               "input w f64[N, K] output y f32[M, N] output z bf16[M, N] output t f64[N]\n"
+               "signature (a, b, w) -> (y, z, t)\n"
+               "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"
+               "    %3 = read a [%0, %2] %4 = read b [%2, %1] %5 = mul f32 %3, %4\n"
+               "    y [%0, %1] <- %5 }\n"
+               "reduce sum over m < M, n < N | k < K if %4 { %0 = index m %1 = index n\n"
+               "    %2 = index k %3 = read b [%2, %1] %4 = le %1, %2 z [%0, %1] <- %3 }\n"
+               "reduce sum over n < N | k < K { %0 = index n %1 = index k %2 = read w [%0, %1]\n"
+               "    t [%0] <- %2 } }",
+               24, 70);
+}
+
+/* Accumulators are wider than what they end in. */
+TEST(plain_scatter_and_ranks_in_narrow_types)
+{
+    check_text("narrow",
+               "ir 1 part narrow { size N size M size K input x f16[N, M] input i i32[N] index(M)\n"
+               "input y0 f16[M] output y f16[M] output z i8[M] output w u8[M] output v bf16[N, K]\n"
+               "output p i16[N, K] signature (x, i, y0) -> (y, z, w, v, p)\n"
+               "scatter sum over n < N, m < M from y0 { %0 = index n %1 = index m\n"
+               "    %2 = read i [%0] %3 = read x [%0, %1] y [%2] <- %3 }\n"
+               "scatter sum over n < N, m < M { %0 = index n %1 = index m\n"
+               "    %2 = read i [%0] %3 = int 100 z [%2] <- %3 }\n"
+               "scatter assign over n < N { %0 = index n %1 = read i [%0] %2 = int 300\n"
+               "    %3 = add i64 %0, %2 w [%1] <- %3 }\n"
+               "reduce topk over n < N | m < M { %0 = index n %1 = index m %2 = read x [%0, %1]\n"
+               "    v [%0] <- %2 p [%0] <- %1 } }",
+               24, 6);
+}
+
+/* ---- the library ---- */
+
+struct settings VECTOR(const char *);
+
+/* The suggested case as settings: "B=[4,2]" "D=8". */
+static struct settings suggested(struct arena *arena, const struct ast_op *op)
+{
+    struct settings all = {0};
+    struct text line = text_new(arena), word = text_new(arena);
+    int depth = 0;
+    lang_suggest_case(&line, op);
+    for (const char *c = line.at + strcspn(line.at, " ");; c++) {
+        depth += (*c == '[') - (*c == ']');
+        if (*c && (*c != ',' || depth > 0)) {
+            if (*c != ' ')
+                text_char(&word, *c);
+            continue;
+        }
+        if (word.length)
+            vector_push(arena, &all, arena_string(arena, word.at));
+        text_truncate(&word, 0);
+        if (!*c)
+            return all;
+    }
+}
+
+static void check_op(struct lang *lang, struct lang_file *library, const struct ast_op *op,
+                     const char *type, bool quick)
+{
+    struct arena arena = {0};
+    struct settings settings = suggested(&arena, op);
+    struct errors errors = errors_new(&arena);
+    struct error error = {0};
+    char name[100];
+    snprintf(name, sizeof name, "%s %s", op->name.name, type ? type : "");
+    what = name;
+    if (type)
+        vector_push(&arena, &settings, type);
+    struct task *task =
+        lang_task_from_settings(lang, library, op, settings.at, settings.count, &errors);
+    if (!task)
+        complain("no task", errors.list.count ? errors.list.at[0].message : "");
+    const struct task_case *task_case = &task->cases[0];
+    struct ir_binding *binding =
+        ir_bind(&arena, task_case->program, task_case->sizes, task_case->scalars, &error);
+    if (!binding)
+        complain(error.message, error.detail);
+    struct plain plain = plain_make(&arena, task_case->program, quick);
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct array inputs[64];
+        CHECK(binding->part->input_count <= 64);
+        if (!oracle_draw(&arena, task_case, binding, seed, inputs, &error))
+            complain(error.message, error.detail);
+        check_call(&arena, binding, inputs, plain.function, plain.kernel, 256);
+    }
+    library_close(plain.library);
+    arena_release(&arena);
+}
+
+/* One in `shards` of the ops, so that tests run side by side. */
+static void check_library(size_t shard, size_t shards)
+{
+    static const enum dtype OTHERS[] = {DTYPE_F64, DTYPE_F16, DTYPE_BF16, DTYPE_I32};
+    struct arena arena = {0};
+    struct errors errors = errors_new(&arena);
+    struct lang *lang = lang_new(&arena, arena_printf(&arena, "%s/lib", repository_root()));
+    struct lang_file *library = lang_library(lang, &errors);
+    CHECK(library != NULL);
+    for (size_t i = shard; i < lang_op_count(library); i += shards) {
+        const struct ast_op *op = lang_op(library, i);
+        struct lang_types types = lang_types(&arena, op);
+        check_op(lang, library, op, NULL, false);
+        for (size_t t = 0; types.count && t < sizeof OTHERS / sizeof *OTHERS; t++)
+            if (types.at[0].admits[OTHERS[t]])
+                check_op(lang, library, op,
+                         arena_printf(&arena, "%s=%s", types.at[0].name, dtype_name(OTHERS[t])),
+                         true);
+    }
+}
+
+#define SHARD(number)                 \
+    TEST(plain_library_##number)      \
+    {                                 \
+        check_library((number)-1, 8); \
+    }
+SHARD(1)
+SHARD(2)
+SHARD(3)
+SHARD(4)
+SHARD(5)
+SHARD(6)
+SHARD(7)
+SHARD(8)
