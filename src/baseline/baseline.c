@@ -46,7 +46,7 @@ enum baseline_answer baseline_plain(struct arena *arena, const char *argument,
     gen_plain_c(&text, program, GEN_PLAIN);
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){"plain.c", text.at, text.length};
-    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, ""};
+    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, "", false};
     return BASELINE_READY;
 }
 
@@ -60,6 +60,6 @@ enum baseline_answer baseline_kernel(struct arena *arena, const char *argument,
     source->text = file_read(arena, argument, BASELINE_BYTES, &source->length, error);
     if (!source->text)
         return BASELINE_FAILED;
-    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, ""};
+    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, "", false};
     return BASELINE_READY;
 }

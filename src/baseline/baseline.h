@@ -17,7 +17,8 @@ enum { BASELINE_VARIANTS = 6 };
 /* One way to set a baseline up. The best is found by trying. */
 struct baseline_variant {
     const struct source *source;
-    const char *setup; /* "OPENBLAS_CORETYPE=SkylakeX", "" when there is nothing to say */
+    const char *setup;    /* "OPENBLAS_CORETYPE=SkylakeX", "" when there is nothing to say */
+    bool opens_libraries; /* written by us, and needs to read a library of the system's */
 };
 
 struct baseline {

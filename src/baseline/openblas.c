@@ -205,6 +205,7 @@ enum baseline_answer baseline_openblas(struct arena *arena, const char *argument
         baseline->variants[baseline->variant_count++] = (struct baseline_variant){
             print_kernel(arena, &product, part->input_count, cores[i]),
             cores[i][0] ? arena_printf(arena, "OPENBLAS_CORETYPE=%s", cores[i])
-                        : "OPENBLAS_CORETYPE not set"};
+                        : "OPENBLAS_CORETYPE not set",
+            true};
     return BASELINE_READY;
 }

@@ -309,7 +309,8 @@ static void run_lap(const struct contest *contest, const struct contestant *cont
                             .scratch = contestant->scratch,
                             .threads = contest->threads,
                             .seconds = contest->call_seconds,
-                            .layers = ~0U};
+                            .layers = ~0U,
+                            .opens_libraries = contestant->opens_libraries};
     struct timer timer = {.contest = contest, .contestant = contestant, .is_empty = is_empty};
     timer.random = random_new(seed, 3);
     timer.result.outcome = OUTCOME_JUDGE_FAULT;
@@ -440,7 +441,7 @@ static bool take_stock(const struct contest *contest, struct standing *standings
 static bool play_round(const struct contest *contest, const char *runner, struct random *random,
                        struct standing *standings)
 {
-    const struct contestant empty = {"empty", contest->empty, 0};
+    const struct contestant empty = {"empty", contest->empty, 0, false};
     struct lap laps[CONTEST_MAX + 1];
     int order[CONTEST_MAX + 1], count = contest->count + 1;
     for (int i = 0; i < count; i++)

@@ -12,6 +12,7 @@ struct contestant {
     const char *name;    /* "kernel", "plain" */
     const char *library; /* shared object */
     int64_t scratch;
+    bool opens_libraries; /* see struct launch */
 };
 
 struct contest {

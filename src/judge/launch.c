@@ -93,7 +93,7 @@ bool worker_make_buffers(struct worker *worker)
     control->slot_count = worker->slots;
     control->threads = worker->launch->threads;
     unsigned layers = worker->launch->layers & sandbox_available();
-    control->confine_files = (layers & SANDBOX_LANDLOCK) != 0;
+    control->confine_files = (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
     control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
     for (int i = 0; i < worker->part->symbol_count; i++)
         control->sizes[i] = worker->launch->binding->sizes[i];

@@ -106,6 +106,7 @@ struct launch {
     const struct draw *draws;
     int draw_count;
     bool deterministic;
+    bool opens_libraries; /* a baseline of ours: it may read the system's libraries */
 };
 
 struct launch_result {

@@ -25,6 +25,7 @@ struct participant {
     struct compiled compiled;
     struct kernel *kernel;
     struct verdict *verdict; /* of a kernel that is judged; NULL for a baseline */
+    bool opens_libraries;
 };
 
 /* A baseline and the ways to set it up. */
@@ -54,6 +55,7 @@ static bool compile_variant(struct timing *timing, const char *name,
     struct errors problems = errors_new(timing->arena);
     out->name =
         variant->setup[0] ? arena_printf(timing->arena, "%s (%s)", name, variant->setup) : name;
+    out->opens_libraries = variant->opens_libraries;
     out->kernel = kernel_parse(timing->arena, variant->source, ir_root(program), &problems);
     if (!out->kernel) {
         *timing->error = problems.list.at[0];
@@ -143,7 +145,8 @@ static struct contestant make_contestant(const struct participant *participant,
                                          const struct task_case *task_case)
 {
     return (struct contestant){participant->name, participant->compiled.library,
-                               kernel_scratch(participant->kernel, task_case->sizes)};
+                               kernel_scratch(participant->kernel, task_case->sizes),
+                               participant->opens_libraries};
 }
 
 /* The fastest way to set a baseline up in this case, found by trying. NULL: none works. */
