@@ -147,6 +147,7 @@ static double unit_of(enum dtype type)
     }
 }
 
+/* No slack: the very same, zeros of both signs too. */
 static void compare(const struct array *expected, const unsigned char *data, double slack)
 {
     size_t element = dtype_bytes(expected->dtype);
@@ -167,7 +168,10 @@ static void compare(const struct array *expected, const unsigned char *data, dou
         }
         double got = dtype_load_float(expected->dtype, at), wanted = expected->floats[i];
         double limit = unit_of(expected->dtype) * (2 * fabs(wanted) + slack * largest) + 1e-30;
-        if (wanted == got || (isnan(wanted) && isnan(got)) || fabs(wanted - got) <= limit)
+        if (slack == 0)
+            limit = signbit(wanted) == signbit(got) ? 0 : -1;
+        if ((isnan(wanted) && isnan(got)) || (wanted == got && limit >= 0) ||
+            fabs(wanted - got) <= limit)
             continue;
         snprintf(message, sizeof message, "%s at %lld is %.9g, expected %.9g within %.2g",
                  expected->name, (long long)i, got, wanted, limit);
@@ -401,3 +405,65 @@ SHARD(5)
 SHARD(6)
 SHARD(7)
 SHARD(8)
+
+/* ---- conversions ---- */
+
+/* A value to all float types and back: exactly what src/ir/dtype.c says, to the last bit. */
+static void check_conversions(const char *text, const struct array *values)
+{
+    struct arena *arena = differ_arena();
+    const struct ir_program *program = differ_parse(text);
+    struct error error = {0};
+    int64_t sizes[1] = {values->count};
+    struct plain plain = plain_make(arena, program, false);
+    struct ir_binding *binding = ir_bind(arena, program, sizes, NULL, &error);
+    CHECK(binding != NULL);
+    check_call(arena, binding, values, plain.function, plain.kernel, 0);
+}
+
+static double hard_value(struct random *random, enum dtype type, int64_t i)
+{
+    static const double EDGES[] = {0x1p-24,  0x1p-25, 0x1.000002p-25, 0x1p-14,  0x1.ffcp-15,
+                                   65504,    65519,   65520,          65519.99, 448,
+                                   464,      463.9,   57344,          61440,    61439,
+                                   0x1p-6,   0x1p-9,  0x1p-10,        0x1p-16,  0x1p-17,
+                                   0x1p-133, 1e-45,   1e38,           3.4e38,   INFINITY,
+                                   NAN,      0.0,     1.0009765625};
+    enum { COUNT = sizeof EDGES / sizeof *EDGES };
+    if (i < 2 * COUNT)
+        return dtype_round(type, i % 2 ? -EDGES[i / 2] : EDGES[i / 2]);
+    int exponent = (int)random_below(random, 300) - 150;
+    double value = ldexp(1 + random_uniform(random), i % 3 ? exponent / 6 : exponent);
+    if (i % 5 == 0) /* half-way between neighbours of few digits */
+        value = ldexp(1 + (double)random_below(random, 4096) / 4096, exponent / 8);
+    return dtype_round(type, i % 2 ? -value : value);
+}
+
+TEST(plain_conversions_are_exact)
+{
+    static const char *const TYPES[] = {"f64", "f32"};
+    struct arena *arena = differ_arena();
+    struct random random = random_new(5, 5);
+    for (int t = 0; t < 2; t++) {
+        struct array values = {.name = "x", .dtype = t ? DTYPE_F32 : DTYPE_F64, .rank = 1};
+        struct text text = text_new(arena), stages = text_new(arena), list = text_new(arena);
+        static const char *const NARROW[] = {"f32", "f16", "bf16", "f8e4", "f8e5"};
+        what = TYPES[t];
+        values.count = values.dims[0] = 20000;
+        array_alloc(arena, &values);
+        for (int64_t i = 0; i < values.count; i++)
+            values.floats[i] = hard_value(&random, values.dtype, i);
+        text_printf(&text, "ir 1 part convert { size N input x %s[N]\n", TYPES[t]);
+        for (size_t n = 0; n < sizeof NARROW / sizeof *NARROW; n++) {
+            text_printf(&text, "output y%zu %s[N] output z%zu %s[N]\n", n, NARROW[n], n, TYPES[t]);
+            text_printf(&list, "%sy%zu, z%zu", n ? ", " : "", n, n);
+            text_printf(
+                &stages,
+                "map over n < N { %%0 = index n %%1 = read x [%%0] y%zu [%%0] <- %%1 }\n"
+                "map over n < N { %%0 = index n %%1 = read y%zu [%%0] z%zu [%%0] <- %%1 }\n",
+                n, n, n);
+        }
+        text_printf(&text, "signature (x) -> (%s)\n%s}", list.at, stages.at);
+        check_conversions(text.at, &values);
+    }
+}

@@ -61,7 +61,10 @@ static const struct prelude_piece PIECES[] = {
      FOR_PLAIN},
     {"LANES_NEAR LANES_FAR",
      "enum { LANES_NEAR = 64, LANES_FAR = 8 }; /* elements that are summed side by side */\n",
-     FOR_BOTH},
+     FOR_REFERENCE},
+    {"LANES_NEAR LANES_FAR",
+     "enum { LANES_NEAR = 64, LANES_FAR = 16 }; /* elements that are summed side by side */\n",
+     FOR_PLAIN},
     {"PART STAGE",
      "\n"
      "/*\n"
@@ -395,25 +398,25 @@ static const struct prelude_piece PIECES[] = {
      "}\n",
      FOR_BOTH},
     {"REAL_sums_add",
-     "/* The same for `width` sums side by side; a level has `lanes` places. */\n"
-     "static inline void REAL_sums_add(REAL *restrict levels, int64_t lanes, int64_t width,\n"
-     "                                 REAL *restrict terms, int64_t count)\n"
+     "/* The same for several sums side by side. */\n"
+     "static inline void REAL_sums_add(REAL *restrict levels, int lanes, REAL *restrict terms,\n"
+     "        int64_t count)\n"
      "{\n"
      "    for (; count & 1; count >>= 1, levels += lanes)\n"
-     "        for (int64_t i = 0; i < width; i++)\n"
+     "        for (int i = 0; i < lanes; i++)\n"
      "            terms[i] = levels[i] + terms[i];\n"
-     "    for (int64_t i = 0; i < width; i++)\n"
+     "    for (int i = 0; i < lanes; i++)\n"
      "        levels[i] = terms[i];\n"
      "}\n",
      FOR_BOTH},
     {"REAL_sums_finish",
-     "static inline void REAL_sums_finish(REAL *restrict levels, int64_t lanes, int64_t width,\n"
-     "                                    REAL *restrict sums, int64_t count)\n"
+     "static inline void REAL_sums_finish(REAL *restrict levels, int lanes, REAL *restrict sums,\n"
+     "        int64_t count)\n"
      "{\n"
-     "    for (int64_t i = 0; i < width; i++)\n"
+     "    for (int i = 0; i < lanes; i++)\n"
      "        sums[i] = 0;\n"
      "    for (; count > 0; count >>= 1, levels += lanes)\n"
-     "        for (int64_t i = 0; (count & 1) && i < width; i++)\n"
+     "        for (int i = 0; (count & 1) && i < lanes; i++)\n"
      "            sums[i] = levels[i] + sums[i];\n"
      "}\n",
      FOR_BOTH},

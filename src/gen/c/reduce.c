@@ -215,7 +215,8 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
     emit_open(emitter, "for (int64_t %s = 0; %s < %s; %s += %s)", first, first, extent, first,
               lanes);
     emit_line(emitter, "const int64_t %s = int_min(%s + %s, %s);", end, first, lanes, extent);
-    emit_line(emitter, "%s %s[%s];", emit_type(emitter, all.types[0]), array, lanes);
+    emit_line(emitter, "%s %s[%s]%s;", emit_type(emitter, all.types[0]), array, lanes,
+              pairs ? " = {0}" : ""); /* sums of lanes that do not exist are added up as well */
     if (pairs)
         sums = pairwise_start(emitter, stage, &all, lanes);
     all.names[0] = arena_printf(emitter->arena, "%s[%s - %s]", array, name, first);
@@ -239,12 +240,12 @@ static void emit_reduce_lanes(struct emitter *emitter, const struct ir_stage *st
         accumulators_combine(emitter, stage, &all);
     emit_close(emitter);
     if (pairs)
-        emit_line(emitter, "%s_sums_add(%s, %s, %s - %s, %s, %s++);", sums.kind, sums.levels, lanes,
-                  end, first, array, sums.count);
+        emit_line(emitter, "%s_sums_add(%s, %s, %s, %s++);", sums.kind, sums.levels, lanes, array,
+                  sums.count);
     emit_nest_close(emitter, outer, depth - 1);
     if (pairs)
-        emit_line(emitter, "%s_sums_finish(%s, %s, %s - %s, %s, %s);", sums.kind, sums.levels,
-                  lanes, end, first, array, sums.count);
+        emit_line(emitter, "%s_sums_finish(%s, %s, %s, %s);", sums.kind, sums.levels, lanes, array,
+                  sums.count);
     emitter->expand = depth; /* the names given inside the loop before are gone */
     emit_open(emitter, "%s", each);
     accumulators_store(emitter, stage, &all);
