@@ -1,6 +1,7 @@
 /*
  * smelt gen: source code for an op. So far the plain kernel, which people and proposers start from.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cmd/ref.h"
@@ -145,9 +146,33 @@ static const char *compiler_text(struct arena *arena)
     return text.at;
 }
 
-static const char *domain_text(struct arena *arena, const struct task *task, bool written)
+static void add_input(struct text *out, const struct ir_part *part, const struct task_input *input)
+{
+    const char *name = part->tensors[input->tensor].name;
+    size_t before = out->length;
+    text_printf(out, "%s", name);
+    if (input->draw == DRAW_NORMAL || input->draw == DRAW_UNIFORM)
+        text_printf(out, " ~ %s(%g, %g)", input->draw == DRAW_NORMAL ? "normal" : "uniform",
+                    input->a, input->b);
+    if (!isinf(input->low) || !isinf(input->high))
+        text_printf(out, " in %c%g, %g%c", input->low_open ? '(' : '[', input->low, input->high,
+                    input->high_open ? ')' : ']');
+    if (out->length == before + strlen(name))
+        text_truncate(out, before);
+    else
+        text_char(out, '\n');
+}
+
+/* What is said of inputs in the case, and of sizes in the task. */
+static const char *domain_text(struct arena *arena, const struct task *task, int64_t which,
+                               bool written)
 {
     struct text text = text_new(arena);
+    if (which < task->case_count) {
+        const struct ir_part *part = ir_root(task->cases[which].program);
+        for (int i = 0; i < part->input_count; i++)
+            add_input(&text, part, &task->cases[which].inputs[i]);
+    }
     for (int i = 0; i < task->range_count; i++)
         text_printf(&text, "%s in %lld..%lld\n", task->ranges[i].name,
                     (long long)task->ranges[i].low, (long long)task->ranges[i].high);
@@ -157,15 +182,25 @@ static const char *domain_text(struct arena *arena, const struct task *task, boo
     return text.at;
 }
 
-static const char *accuracy_text(struct arena *arena, const struct task *task)
+/* The rule of src/judge/draws.c, with the unit of the class in numbers. */
+static const char *accuracy_text(struct arena *arena, const struct task *task,
+                                 const struct ir_part *part)
 {
+    enum dtype class = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
+    if (task->accuracy)
+        dtype_parse(task->accuracy, &class);
+    double unit = 1; /* half the distance from 1 to the next number of the class */
+    while (dtype_is_float(class) && dtype_round(class, 1 + unit) != 1)
+        unit /= 2;
+    const char *repeat = task->deterministic ? "\nRepeated calls must give the very same." : "";
+    if (!dtype_is_float(class))
+        return arena_printf(arena, "integers and bools must be equal%s", repeat);
     return arena_printf(
         arena,
-        "class %s%s: off by at most a few units of that type at the magnitude of what "
-        "is summed,\nor twice what this kernel is off by in the same case, whichever "
-        "is more",
-        task->accuracy ? task->accuracy : "of the output's type",
-        task->deterministic ? ", deterministic" : "");
+        "class %s, whose unit is %.2g of a value. An element may be off by the more of "
+        "a few\nunits of itself, and a few times what it changes by when every input "
+        "changes by a\nunit. Integers and bools must be equal.%s",
+        dtype_name(class), unit, repeat);
 }
 
 static bool write_file(struct invocation *invocation, const struct text *source)
@@ -209,8 +244,8 @@ static enum exit_code run(struct invocation *invocation)
     struct gen_contract contract = {
         .op = op_text(invocation->arena, request.subject.op),
         .compiler = compiler_text(invocation->arena),
-        .accuracy = accuracy_text(invocation->arena, task),
-        .domain = domain_text(invocation->arena, task, written),
+        .accuracy = accuracy_text(invocation->arena, task, ir_root(program)),
+        .domain = domain_text(invocation->arena, task, request.first_case, written),
     };
     struct text source = text_new(invocation->arena);
     gen_kernel_c(&source, program, &contract);

@@ -5,210 +5,15 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gen/gen.h"
-#include "judge/judge.h"
-#include "kernel/kernel.h"
+#include "kernel_run.h"
 #include "lang/lang.h"
 #include "lib_vectors.h"
 #include "oracle_differ.h"
 #include "oracle_program.h"
-#include "os/os.h"
 #include "test.h"
-
-typedef int kernel_function(void *const *tensors, const int64_t *sizes, const double *scalars,
-                            void *scratch);
-
-enum { GUARD = 256, POISON = 0xa5 };
-
-static const char *what; /* is being tested, for complaints */
-
-static _Noreturn void complain(const char *message, const char *detail)
-{
-    test_fail(__FILE__, __LINE__, "%s: %s%s%s", what, message, *detail ? ": " : "", detail);
-}
-
-/* ---- compiling ---- */
-
-static char folder[64];
-
-static void remove_folder(void)
-{
-    rmdir(folder);
-}
-
-static const char *in_folder(struct arena *arena, const char *name)
-{
-    if (!folder[0]) {
-        strcpy(folder, "/tmp/smelt-plain-XXXXXX");
-        CHECK(mkdtemp(folder) != NULL);
-        atexit(remove_folder);
-    }
-    return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void compiler_run(struct arena *arena, const char *const *arguments)
-{
-    struct process_request request = {.arguments = arguments, .timeout = 60};
-    struct process_result result;
-    struct error error;
-    if (!process_run(arena, &request, &result, &error))
-        complain(error.message, "");
-    if (!process_succeeded(&result))
-        complain("does not compile", result.output);
-}
-
-/* Both compilers say nothing; the flags are the judge's, or with less optimisation. */
-static kernel_function *compile(struct arena *arena, const struct text *source, bool quick,
-                                struct library **library)
-{
-    static int number; /* a name that was loaded before would be taken for the same library */
-    const char *input = in_folder(arena, "kernel.c");
-    const char *output = in_folder(arena, arena_printf(arena, "kernel%d.so", number++));
-    const char *arguments[32] = {"cc", "-Wall", "-Wextra", "-Werror"};
-    const char *clang[] = {process_find(arena, "clang"),
-                           "-std=gnu17",
-                           "-Wall",
-                           "-Wextra",
-                           "-Werror",
-                           "-fsyntax-only",
-                           input,
-                           NULL};
-    struct error error;
-    int count = 4;
-    arguments[0] = process_find(arena, "cc");
-    for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
-        arguments[count++] = quick && strcmp(*flag, "-O3") == 0 ? "-O1" : *flag;
-    arguments[count++] = "-o";
-    arguments[count++] = output;
-    arguments[count++] = input;
-    arguments[count++] = "-lm";
-    if (!file_write(input, source->at, source->length, 0600, &error))
-        complain(error.message, "");
-    compiler_run(arena, arguments);
-    if (clang[0] && !quick)
-        compiler_run(arena, clang);
-    *library = library_open(output, &error);
-    unlink(input);
-    unlink(output);
-    void *symbol = *library ? library_symbol(*library, "kernel", &error) : NULL;
-    if (!symbol)
-        complain(error.message, "");
-    kernel_function *function;
-    memcpy(&function, &symbol, sizeof symbol);
-    return function;
-}
-
-/* ---- running ---- */
-
-/* So many bytes on a boundary of 64, with guards on both sides. */
-static unsigned char *guarded(struct arena *arena, size_t bytes)
-{
-    unsigned char *memory = arena_alloc(arena, bytes + 2 * GUARD + 64);
-    unsigned char *data = memory + GUARD;
-    data += (64 - (uintptr_t)data % 64) % 64;
-    memset(data - GUARD, POISON, bytes + 2 * GUARD);
-    return data;
-}
-
-static void check_guards(const unsigned char *data, size_t bytes, const char *name)
-{
-    for (size_t i = 1; i <= GUARD; i++)
-        if (data[-(ptrdiff_t)i] != POISON || data[bytes + i - 1] != POISON)
-            complain("wrote beside", name);
-}
-
-static void *input_bytes(struct arena *arena, const struct array *array)
-{
-    size_t element = dtype_bytes(array->dtype);
-    unsigned char *data = guarded(arena, element * (size_t)array->count);
-    for (int64_t i = 0; i < array->count; i++) {
-        if (array->floats)
-            dtype_store_float(array->dtype, data + element * (size_t)i, array->floats[i]);
-        else
-            dtype_store_integer(array->dtype, data + element * (size_t)i, array->integers[i]);
-    }
-    return data;
-}
-
-/* Half a unit in the last place, relative. */
-static double unit_of(enum dtype type)
-{
-    switch (type) {
-    case DTYPE_F64: return 0x1p-53;
-    case DTYPE_F16: return 0x1p-11;
-    case DTYPE_BF16: return 0x1p-8;
-    case DTYPE_F8E4: return 0x1p-4;
-    case DTYPE_F8E5: return 0x1p-3;
-    default: return 0x1p-24;
-    }
-}
-
-/* No slack: the very same, zeros of both signs too. */
-static void compare(const struct array *expected, const unsigned char *data, double slack)
-{
-    size_t element = dtype_bytes(expected->dtype);
-    double largest = 0;
-    char message[200];
-    for (int64_t i = 0; expected->floats && i < expected->count; i++)
-        if (isfinite(expected->floats[i]))
-            largest = fmax(largest, fabs(expected->floats[i]));
-    for (int64_t i = 0; i < expected->count; i++) {
-        const void *at = data + element * (size_t)i;
-        if (expected->integers) {
-            int64_t got = dtype_load_integer(expected->dtype, at);
-            if (got == expected->integers[i])
-                continue;
-            snprintf(message, sizeof message, "%s at %lld is %lld, expected %lld", expected->name,
-                     (long long)i, (long long)got, (long long)expected->integers[i]);
-            complain(message, "");
-        }
-        double got = dtype_load_float(expected->dtype, at), wanted = expected->floats[i];
-        double limit = unit_of(expected->dtype) * (2 * fabs(wanted) + slack * largest) + 1e-30;
-        if (slack == 0)
-            limit = signbit(wanted) == signbit(got) ? 0 : -1;
-        if ((isnan(wanted) && isnan(got)) || (wanted == got && limit >= 0) ||
-            fabs(wanted - got) <= limit)
-            continue;
-        snprintf(message, sizeof message, "%s at %lld is %.9g, expected %.9g within %.2g",
-                 expected->name, (long long)i, got, wanted, limit);
-        complain(message, "");
-    }
-}
-
-/* Calls the kernel at the binding and compares with the interpreter. */
-static void check_call(struct arena *arena, const struct ir_binding *binding,
-                       const struct array *inputs, kernel_function *function,
-                       const struct kernel *kernel, double slack)
-{
-    const struct ir_part *part = binding->part;
-    struct array outputs[64];
-    void *tensors[128];
-    struct error error = {0};
-    CHECK(part->output_count <= 64 && part->input_count <= 64);
-    if (!oracle_interpret(arena, binding, inputs, outputs, NULL, &error))
-        complain(error.message, error.detail);
-    for (int i = 0; i < part->input_count; i++)
-        tensors[i] = input_bytes(arena, &inputs[i]);
-    for (int i = 0; i < part->output_count; i++)
-        tensors[part->input_count + i] =
-            guarded(arena, dtype_bytes(outputs[i].dtype) * (size_t)outputs[i].count);
-    int64_t bytes = kernel_scratch(kernel, binding->sizes);
-    if (bytes < 0)
-        complain("scratch has no size", "");
-    unsigned char *scratch = guarded(arena, (size_t)bytes);
-    if (function(tensors, binding->sizes, binding->scalars, scratch) != 0)
-        complain("the kernel says that it cannot do this", "");
-    check_guards(scratch, (size_t)bytes, "its scratch");
-    for (int i = 0; i < part->output_count; i++) {
-        size_t size = dtype_bytes(outputs[i].dtype) * (size_t)outputs[i].count;
-        check_guards(tensors[part->input_count + i], size, outputs[i].name);
-        compare(&outputs[i], tensors[part->input_count + i], slack);
-    }
-}
 
 struct plain { /* a compiled plain kernel */
     struct kernel *kernel;
@@ -226,9 +31,9 @@ static struct plain plain_make(struct arena *arena, const struct ir_program *pro
     *source = (struct source){"plain.c", text.at, text.length};
     plain.kernel = kernel_parse(arena, source, ir_root(program), &errors);
     if (!plain.kernel)
-        complain("its manifest", errors.list.at[0].message);
+        kernel_run_complain("its manifest", errors.list.at[0].message);
     CHECK(plain.kernel->has_manifest);
-    plain.function = compile(arena, &text, quick, &plain.library);
+    plain.function = kernel_run_compile(arena, &text, quick, &plain.library);
     return plain;
 }
 
@@ -241,12 +46,12 @@ TEST(plain_programs)
     struct plain plain = {0};
     for (const struct oracle_program *p = ORACLE_PROGRAMS; p->name; p++) {
         struct evaluation e;
-        what = p->name;
+        kernel_run_what = p->name;
         evaluation_open(&e, p->text, p->sizes);
         if (p == ORACLE_PROGRAMS || p->text != p[-1].text)
             plain = plain_make(arena, e.program, true);
         evaluation_draw(&e, random_u64(&random));
-        check_call(arena, e.binding, e.inputs, plain.function, plain.kernel, 64);
+        kernel_run_check(arena, e.binding, e.inputs, plain.function, plain.kernel, 64);
         evaluation_close(&e);
     }
 }
@@ -258,7 +63,7 @@ static void check_text(const char *name, const char *text, int rounds, int64_t l
     const struct ir_program *program = differ_parse(text);
     struct random random = random_new(11, 3);
     int bound = 0;
-    what = name;
+    kernel_run_what = name;
     struct plain plain = plain_make(arena, program, false);
     for (int round = 0; round < rounds; round++) {
         const struct ir_part *part = ir_root(program);
@@ -272,7 +77,7 @@ static void check_text(const char *name, const char *text, int rounds, int64_t l
         struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
         if (!binding || !oracle_draw(arena, NULL, binding, random_u64(&random), inputs, &error))
             continue;
-        check_call(arena, binding, inputs, plain.function, plain.kernel, 64);
+        kernel_run_check(arena, binding, inputs, plain.function, plain.kernel, 64);
         bound++;
     }
     CHECK(bound > 0);
@@ -347,25 +152,25 @@ static void check_op(struct lang *lang, struct lang_file *library, const struct 
     struct error error = {0};
     char name[100];
     snprintf(name, sizeof name, "%s %s", op->name.name, type ? type : "");
-    what = name;
+    kernel_run_what = name;
     if (type)
         vector_push(&arena, &settings, type);
     struct task *task =
         lang_task_from_settings(lang, library, op, settings.at, settings.count, &errors);
     if (!task)
-        complain("no task", errors.list.count ? errors.list.at[0].message : "");
+        kernel_run_complain("no task", errors.list.count ? errors.list.at[0].message : "");
     const struct task_case *task_case = &task->cases[0];
     struct ir_binding *binding =
         ir_bind(&arena, task_case->program, task_case->sizes, task_case->scalars, &error);
     if (!binding)
-        complain(error.message, error.detail);
+        kernel_run_complain(error.message, error.detail);
     struct plain plain = plain_make(&arena, task_case->program, quick);
     for (uint64_t seed = 1; seed <= 2; seed++) {
         struct array inputs[64];
         CHECK(binding->part->input_count <= 64);
         if (!oracle_draw(&arena, task_case, binding, seed, inputs, &error))
-            complain(error.message, error.detail);
-        check_call(&arena, binding, inputs, plain.function, plain.kernel, 256);
+            kernel_run_complain(error.message, error.detail);
+        kernel_run_check(&arena, binding, inputs, plain.function, plain.kernel, 256);
     }
     library_close(plain.library);
     arena_release(&arena);
@@ -418,7 +223,7 @@ static void check_conversions(const char *text, const struct array *values)
     struct plain plain = plain_make(arena, program, false);
     struct ir_binding *binding = ir_bind(arena, program, sizes, NULL, &error);
     CHECK(binding != NULL);
-    check_call(arena, binding, values, plain.function, plain.kernel, 0);
+    kernel_run_check(arena, binding, values, plain.function, plain.kernel, 0);
 }
 
 static double hard_value(struct random *random, enum dtype type, int64_t i)
@@ -448,7 +253,7 @@ TEST(plain_conversions_are_exact)
         struct array values = {.name = "x", .dtype = t ? DTYPE_F32 : DTYPE_F64, .rank = 1};
         struct text text = text_new(arena), stages = text_new(arena), list = text_new(arena);
         static const char *const NARROW[] = {"f32", "f16", "bf16", "f8e4", "f8e5"};
-        what = TYPES[t];
+        kernel_run_what = TYPES[t];
         values.count = values.dims[0] = 20000;
         array_alloc(arena, &values);
         for (int64_t i = 0; i < values.count; i++)
