@@ -28,7 +28,7 @@ DATA_DIR ?= $(if $(findstring /,$(BUILD)),$(CURDIR),$(prefix)/share/smelt)
 
 CFLAGS ?= -O2 -g
 # No contraction: interpreter and compiled oracle must agree to the last bit.
-BASE_FLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -pedantic -ffp-contract=off \
+BASE_FLAGS = -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -I. -Wall -Wextra -pedantic -ffp-contract=off \
              $(if $(filter 1,$(WERROR)),-Werror) $(SANITIZE_FLAGS)
 # SANITIZE is 0, 1 or fuzz.
 SANITIZE_FLAGS = $(SANITIZE_FLAGS_$(SANITIZE))
@@ -58,6 +58,7 @@ FORMATTED       := $(EVERY_SOURCE) \
 
 LIBRARY := $(BUILD)/libsmelt.a
 BINARY  := $(if $(COMMAND_SOURCES),$(BUILD)/smelt)
+CELL    := $(BUILD)/smelt-cell
 UNIT    := $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 RUNNERS := $(if $(RUNNER_SOURCES),$(BUILD)/tests/runner)
 REPLAYS := $(if $(REPLAY_SOURCE),$(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES)))
@@ -76,7 +77,7 @@ say  = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $(2))
 
 # ---------------------------------------------------------------------------------- targets
 
-all: $(LIBRARY) $(BINARY)          ## build/smelt and build/libsmelt.a (the default)
+all: $(LIBRARY) $(BINARY) $(CELL)          ## build/smelt and build/libsmelt.a (the default)
 
 test: all test-programs            ## every test; the last line is the sum
 	$(Q)BUILD='$(BUILD)' CLANG_FORMAT='$(CLANG_FORMAT)' tests/run
@@ -142,6 +143,7 @@ need = test -n '$(1)' || { echo 'this target needs $(2): ./bootstrap --tests, th
 # ---------------------------------------------------------------------------------- install
 
 bindir        = $(DESTDIR)$(prefix)/bin
+libexecdir    = $(DESTDIR)$(prefix)/libexec/smelt
 datadir       = $(DESTDIR)$(prefix)/share/smelt
 mandir        = $(DESTDIR)$(prefix)/share/man/man1
 completiondir = $(DESTDIR)$(prefix)/share/bash-completion/completions
@@ -150,8 +152,9 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)test '$(DATA_DIR)' = '$(prefix)/share/smelt' || \
 	    { echo 'a variant build (BUILD=$(BUILD)) cannot be installed' >&2; exit 2; }
 	$(call say,INST,$(bindir)/smelt)
-	$(Q)install -d '$(bindir)' '$(datadir)/lib' '$(mandir)' '$(completiondir)'
+	$(Q)install -d '$(bindir)' '$(libexecdir)' '$(datadir)/lib' '$(mandir)' '$(completiondir)'
 	$(Q)install -m 755 $(BUILD)/smelt '$(bindir)/smelt'
+	$(Q)install -m 755 $(BUILD)/smelt-cell '$(libexecdir)/smelt-cell'
 	$(Q)install -m 644 lib/*.op '$(datadir)/lib/'
 	$(Q)$(BUILD)/smelt help --man >$(BUILD)/smelt.1
 	$(Q)$(BUILD)/smelt help --completion bash >$(BUILD)/completion.bash
@@ -160,7 +163,7 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 
 uninstall:                         ## remove what install put there
 	$(Q)rm -f '$(bindir)/smelt' '$(mandir)/smelt.1' '$(completiondir)/smelt'
-	$(Q)rm -rf '$(datadir)'
+	$(Q)rm -rf '$(datadir)' '$(libexecdir)'
 
 # ------------------------------------------------------------------------------------ rules
 
@@ -191,6 +194,11 @@ $(LIBRARY): $(call objects_of,$(LIBRARY_SOURCES)) $(BUILD)/members
 $(BUILD)/smelt: $(call objects_of,$(COMMAND_SOURCES)) $(LIBRARY) $(BUILD)/members
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(filter %.o %.a,$^) -o $@ $(LDLIBS)
+
+# The cell runs beside kernels: libc only, and no sanitizer to reserve the address space.
+$(BUILD)/smelt-cell: runtime/cell.c runtime/cell.h $(BUILD)/flags
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -fsanitize%,$(BASE_FLAGS)) -O2 $< -o $@ -ldl
 
 $(BUILD)/tests/unit: $(call objects_of,$(UNIT_SOURCES)) $(LIBRARY) $(BUILD)/members
 	$(call say,LINK,$@)

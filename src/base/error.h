@@ -24,7 +24,13 @@ enum error_code {
 };
 
 /* What the process says when it ends: also the meaning of the third column of errors.def. */
-enum exit_code { EXIT_YES = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
+enum exit_code {
+    EXIT_YES = 0,
+    EXIT_NO = 1,
+    EXIT_USAGE = 2,
+    EXIT_ENVIRONMENT = 3,
+    EXIT_UNDECIDED = 4,
+};
 
 struct error {
     enum error_code code;

@@ -75,7 +75,13 @@ const char *output_plain(const struct invocation *invocation)
 
 enum exit_code exit_worse(enum exit_code a, enum exit_code b)
 {
-    return a > b ? a : b;
+    /* "undecided" is an answer, better than "no" */
+    static const int weight[] = {[EXIT_YES] = 0,
+                                 [EXIT_UNDECIDED] = 1,
+                                 [EXIT_NO] = 2,
+                                 [EXIT_USAGE] = 3,
+                                 [EXIT_ENVIRONMENT] = 4};
+    return weight[a] > weight[b] ? a : b;
 }
 
 enum exit_code errors_exit(const struct errors *errors)

@@ -30,7 +30,8 @@ const struct page_fact page_exit_codes[] = {
 const struct page_fact page_environment[] = {
     {"NO_COLOR", "when set and not empty, nothing is coloured unless --color=always says so"},
     {"SMELT_LIB", "the folder of the op library, instead of the installed one"},
-    {"SMELT_CACHE", "the folder for compiled references, instead of one below XDG_CACHE_HOME"},
+    {"SMELT_CACHE",
+     "the folder for compiled references and measured rates, instead of one below XDG_CACHE_HOME"},
     {"XDG_CACHE_HOME", "where caches go; $HOME/.cache when not set"},
     {"SMELT_FAIL_ALLOCATION",
      "for tests: the allocation with this number fails, as if memory had run out"},

@@ -66,6 +66,11 @@ struct ir_family {
     int count;
 };
 
+struct ir_type { /* a type variable of the op, and what it stands for in this part */
+    const char *name; /* "T" */
+    enum dtype dtype;
+};
+
 struct ir_scalar { /* a float or bool parameter */
     const char *name;
     enum dtype dtype;
@@ -253,6 +258,8 @@ struct ir_stage {
 struct ir_part {
     const char *name; /* "conv2d"; made unique in a program: "conv2d.2" */
     struct place place;
+    const struct ir_type *types;
+    int type_count;
     const struct ir_symbol *symbols;
     int symbol_count;
     const struct ir_family *families;
@@ -319,6 +326,13 @@ struct ir_binding *ir_bind_call(struct arena *arena, const struct ir_binding *ca
                                 const struct ir_stage *call);
 /* Elements of a tensor, dims written to `dims` when not NULL. */
 int64_t ir_tensor_shape(const struct ir_binding *binding, int tensor, int64_t *dims);
+
+/* ---- work (work.c): what it takes at least, as the op is written ---- */
+
+/* Float operations, each function counted as one, combining too. */
+double ir_operations(const struct ir_binding *binding);
+/* Bytes of inputs and outputs, each once. */
+double ir_bytes(const struct ir_binding *binding);
 
 /* ---- folding (fold.c): nodes without reads and indices, such as arguments and monoids ---- */
 

@@ -441,6 +441,9 @@ static void print_part(struct printer *p, const struct ir_part *part)
             map_set(&p->tensors, tensor->name, (void *)AMBIGUOUS);
     }
     text_printf(p->out, "\npart %s {\n", part->name);
+    for (int i = 0; i < part->type_count; i++)
+        text_printf(p->out, "    type %s %s\n", part->types[i].name,
+                    dtype_name(part->types[i].dtype));
     for (int i = 0; i < part->symbol_count; i++)
         print_symbol(p, &part->symbols[i]);
     for (int i = 0; i < part->family_count; i++)

@@ -80,7 +80,8 @@ struct reader {
 
     /* the part that is being read */
     struct ir_part *part;
-    struct map symbols, scalars, tensors, families; /* name -> number + 1, as a pointer */
+    struct map types, symbols, scalars, tensors, families; /* name -> number + 1, as a pointer */
+    struct type_list VECTOR(struct ir_type) type_list;
     struct symbol_list VECTOR(struct ir_symbol) symbol_list;
     struct family_list VECTOR(struct ir_family) family_list;
     struct scalar_list VECTOR(struct ir_scalar) scalar_list;

@@ -54,6 +54,17 @@ static bool parse_let(struct reader *r)
     return parse_symbol(r, IR_SYMBOL_LET);
 }
 
+static bool parse_type(struct reader *r)
+{
+    struct ir_type type = {0};
+
+    if (!reader_next(r) || !reader_declare(r, &r->types, r->type_list.count, "type", &type.name) ||
+        !reader_type(r, &type.dtype))
+        return false;
+    vector_push(r->arena, &r->type_list, type);
+    return true;
+}
+
 static bool parse_family(struct reader *r)
 {
     struct ir_family family = {0};
@@ -230,7 +241,7 @@ static bool parse_declarations(struct reader *r)
         {"size", parse_size},     {"parameter", parse_parameter}, {"let", parse_let},
         {"family", parse_family}, {"scalar", parse_scalar},       {"fact", parse_fact},
         {"input", parse_input},   {"output", parse_output},       {"temporary", parse_temporary},
-        {"state", parse_state},
+        {"state", parse_state},   {"type", parse_type},
     };
     enum { WORDS = sizeof words / sizeof *words };
 
@@ -249,6 +260,8 @@ static bool parse_declarations(struct reader *r)
 
 static void part_finish(struct reader *r, struct ir_part *part)
 {
+    part->types = r->type_list.at;
+    part->type_count = (int)r->type_list.count;
     part->symbols = r->symbol_list.at;
     part->symbol_count = (int)r->symbol_list.count;
     part->families = r->family_list.at;
@@ -265,10 +278,12 @@ static void part_finish(struct reader *r, struct ir_part *part)
 static void part_start(struct reader *r)
 {
     r->part = arena_new(r->arena, struct ir_part);
+    r->types = map_new(r->arena);
     r->symbols = map_new(r->arena);
     r->scalars = map_new(r->arena);
     r->tensors = map_new(r->arena);
     r->families = map_new(r->arena);
+    r->type_list = (struct type_list){0};
     r->symbol_list = (struct symbol_list){0};
     r->family_list = (struct family_list){0};
     r->scalar_list = (struct scalar_list){0};

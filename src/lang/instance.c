@@ -224,11 +224,23 @@ static void check_all_covered(struct builder *builder)
     }
 }
 
+/* What the op's type variables stand for here: a part tells by them which instance it is. */
+static void keep_types(struct builder *builder)
+{
+    const struct instance_key *key = builder->key;
+    struct ir_type *types = arena_array(builder->arena, key->types.count + 1, sizeof *types);
+    for (size_t i = 0; i < key->types.count; i++)
+        types[i] = (struct ir_type){key->types.at[i].name, key->types.at[i].dtype};
+    builder->part.types = types;
+    builder->part.type_count = (int)key->types.count;
+}
+
 static struct ir_part *build_part(struct builder *builder)
 {
     size_t before = builder->errors->said;
     struct stages stages = {0};
     check_unbound_types(builder);
+    keep_types(builder);
     check_signature(builder);
     if (builder->errors->said > before)
         return NULL;

@@ -1,5 +1,5 @@
 /*
- * The compiled oracle: writes C (emit.c), has the system's compiler make a shared object of it,
+ * The compiled oracle: writes C (src/gen/c), has the system's compiler make a shared object of it,
  * keeps that in the cache, loads it and calls it.
  *
  * An object's name is the hash of everything it depends on: source, compiler, flags, machine. The
@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "gen/gen.h"
 #include "oracle/oracle.h"
 #include "os/os.h"
 
@@ -53,7 +54,7 @@ struct oracle_code {
     oracle_function *run;
 };
 
-/* What the generated code returns: see emit_prelude.c. */
+/* What the generated code returns: see src/gen/c/prelude.c. */
 enum oracle_status { STATUS_DONE, STATUS_NO_MEMORY, STATUS_OUTSIDE };
 
 static const char *compiler_find(struct arena *arena, struct error *error)
@@ -237,7 +238,7 @@ struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program 
                                    struct error *error)
 {
     struct text source = text_new(arena);
-    oracle_emit(&source, program);
+    gen_plain_c(&source, program, GEN_REFERENCE);
     const char *path = object_find(arena, &source, error);
     return path ? object_load(arena, path, "smelt_oracle", error) : NULL;
 }
@@ -246,7 +247,7 @@ bool oracle_compile_all(struct arena *arena, const struct ir_program *const *pro
                         struct oracle_code **codes, struct error *error)
 {
     struct text source = text_new(arena);
-    oracle_emit_all(&source, programs, count);
+    gen_references_c(&source, programs, count);
     const char *path = object_find(arena, &source, error);
     for (int i = 0; path && i < count; i++) {
         codes[i] = object_load(arena, path, arena_printf(arena, "smelt_oracle_%d", i), error);

@@ -58,8 +58,7 @@ struct oracle_points *oracle_points_open(struct arena *arena, const struct ir_bi
 bool oracle_point(struct oracle_points *points, int output, const int64_t *at,
                   struct ir_value *value, struct error *error);
 
-/* The compiled form: source text, then the loaded function. */
-void oracle_emit(struct text *out, const struct ir_program *program);
+/* The compiled form: gen_plain_c of GEN_REFERENCE, as a loaded function. */
 struct oracle_code;
 /* Compiles or finds in the cache (XDG_CACHE_HOME/smelt/oracle, SMELT_CACHE). Lives until closed. */
 struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,
@@ -69,7 +68,6 @@ struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program 
  * single one: codes[i] runs programs[i], and each is closed by itself. The functions are called
  * smelt_oracle_0, smelt_oracle_1, ...
  */
-void oracle_emit_all(struct text *out, const struct ir_program *const *programs, int count);
 bool oracle_compile_all(struct arena *arena, const struct ir_program *const *programs, int count,
                         struct oracle_code **codes, struct error *error);
 bool oracle_run(struct arena *arena, const struct oracle_code *code,

@@ -1,0 +1,65 @@
+/*
+ * What the judge and the cell say to each other: two shared blocks. The judge writes the control
+ * block before the cell starts and between runs; the cell cannot write it. The cell writes the
+ * report; nothing in it is believed: it serves messages only, verdicts come from the bytes of the
+ * outputs.
+ *
+ * Descriptors in the cell: 3 the control block and 4 the inputs (neither can be written there), 5
+ * the outputs, 6 the report. Argument 1 is the path of the kernel's shared object.
+ */
+#ifndef SMELT_RUNTIME_CELL_H
+#define SMELT_RUNTIME_CELL_H
+
+#include <stdint.h>
+
+enum {
+    CELL_MAGIC = 0x736d6c74,
+    CELL_MAX_TENSORS = 64, /* and one more for scratch */
+    CELL_MAX_SLOTS = 64,
+    CELL_MAX_CALLS = 4096,
+    CELL_MAX_SIZES = 256,
+    CELL_MAX_SCALARS = 64,
+};
+
+/* Where a tensor of a slot lies in its file, and where its data starts within that stretch. */
+struct cell_region {
+    uint64_t offset, bytes; /* multiples of the page size; bytes 0: nothing there */
+    uint64_t data;          /* multiple of 64 */
+};
+
+/* The cell stops twice before the first call: PREPARED, when nothing of the kernel has run yet,
+ * and READY, when it is loaded. */
+enum cell_state {
+    CELL_STARTING,
+    CELL_PREPARED,
+    CELL_READY,
+    CELL_RUNNING,
+    CELL_DONE,
+    CELL_NO_KERNEL,
+    CELL_FAULT
+};
+
+struct cell_control { /* from the judge */
+    uint32_t magic;
+    int32_t input_count, output_count; /* the region after the outputs is scratch */
+    int32_t slot_count, threads;
+    int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
+    int64_t sizes[CELL_MAX_SIZES];
+    double scalars[CELL_MAX_SCALARS];
+    struct cell_region regions[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
+    uint32_t call_count;
+    uint16_t calls[CELL_MAX_CALLS]; /* slots */
+};
+
+struct cell_report { /* from the cell */
+    uint32_t state;
+    int32_t returned; /* the first result that was not 0 */
+    uint32_t call;    /* the call under way */
+    int32_t signal;
+    int32_t exhausted;                   /* at a fault: there was no memory left to be had */
+    uint64_t address, instruction, base; /* of a fault; base: where the kernel was loaded */
+    uint64_t mapped[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
+    char message[256];
+};
+
+#endif

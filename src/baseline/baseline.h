@@ -1,0 +1,37 @@
+/*
+ * What a kernel is compared with. A baseline is a kernel like any other: source text with the same
+ * entry, compiled, confined and timed in the same way, in a process of its own.
+ *
+ *   plain          the plain kernel smelt writes: every op has one
+ *   kernel:FILE.c  a kernel of the user's own
+ *   openblas       OpenBLAS, opened at run time, where the op is a product of matrices
+ */
+#ifndef SMELT_BASELINE_BASELINE_H
+#define SMELT_BASELINE_BASELINE_H
+
+#include "base/base.h"
+#include "ir/ir.h"
+
+enum { BASELINE_VARIANTS = 6 };
+
+/* One way to set a baseline up. The best is found by trying. */
+struct baseline_variant {
+    const struct source *source;
+    const char *setup;    /* "OPENBLAS_CORETYPE=SkylakeX", "" when there is nothing to say */
+    bool opens_libraries; /* written by us, and needs to read a library of the system's */
+};
+
+struct baseline {
+    const char *name; /* as the user wrote it */
+    struct baseline_variant variants[BASELINE_VARIANTS];
+    int variant_count;
+};
+
+enum baseline_answer { BASELINE_READY, BASELINE_DOES_NOT_APPLY, BASELINE_FAILED };
+
+/* Prepares a baseline for a program. DOES_NOT_APPLY and FAILED say why in `error`. */
+enum baseline_answer baseline_make(struct arena *arena, const char *name,
+                                   const struct ir_program *program, struct baseline *baseline,
+                                   struct error *error);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * smelt judge: is this kernel right?
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/subject.h"
+#include "judge/judge.h"
+
+static const char *const levels[] = {"none", "basic", "strong", "full", NULL};
+
+static const struct option options[] = {
+    {.name = "task", .argument = "NAME", .help = "the task of FILE to judge by"},
+    {.name = "case", .letter = 'c', .argument = "I", .help = "only this case, counted from 0"},
+    {.name = "threads", .argument = "N", .help = "threads the kernel is given (1 when not given)"},
+    {.name = "isolation",
+     .argument = "LEVEL",
+     .choices = levels,
+     .help =
+         "the least isolation that is accepted: none, basic (limits, privileges, system calls), "
+         "strong (and files), full (and namespaces)"},
+    {.name = "baseline",
+     .letter = 'b',
+     .argument = "NAME",
+     .repeated = true,
+     .help = "compare with this: plain (the default: the plain kernel smelt writes), or "
+             "kernel:FILE.c (a kernel of your own)"},
+    {.name = "check-only", .help = "find out whether it is right, do not time it"},
+    {.name = "seconds",
+     .argument = "S",
+     .help = "time to spend on timing one case (3 when not given)"},
+    {.name = "timeout",
+     .argument = "S",
+     .help = "a call that takes longer counts as hung (10 when not given)"},
+    {.name = "replay",
+     .argument = "ID",
+     .help = "run the very draw again that a verdict names by this id"},
+    {.name = "out",
+     .letter = 'o',
+     .argument = "DIR",
+     .help = "write inputs and expected outputs of a failing draw to DIR as .npy files"},
+    OPTION_JSON,
+    {0},
+};
+
+static const struct example examples[] = {
+    {"smelt judge softmax.op kernel.c", "by all cases of the file's task"},
+    {"smelt judge softmax B=[8] D=1024 kernel.c", "an op of the library at sizes of your choice"},
+    {"smelt judge softmax.op new.c --baseline kernel:old.c", "is the new one faster than mine?"},
+    {"smelt judge softmax.op kernel.c --replay 3f2a9c0d11e07b52.0.4 --out data",
+     "the draw that failed, again, with its arrays"},
+    {0},
+};
+
+struct request {
+    struct judge_options options;
+    const struct task *task;
+    struct kernel_list VECTOR(const struct source *) kernels;
+};
+
+/* "SEED.CASE.DRAW" */
+static bool parse_id(const char *id, struct judge_options *options)
+{
+    char *end;
+    options->seed = strtoull(id, &end, 16);
+    if (end != id + 16 || *end != '.')
+        return false;
+    options->only_case = (int)strtol(end + 1, &end, 10);
+    if (*end != '.')
+        return false;
+    options->only_draw = (int)strtol(end + 1, &end, 10);
+    return *end == 0 && options->only_case >= 0 && options->only_draw >= 0;
+}
+
+static bool parse_number(struct invocation *invocation, const char *name, int least, int *value)
+{
+    const char *text = option_value(invocation, name);
+    char *end;
+    if (!text)
+        return true;
+    long number = strtol(text, &end, 10);
+    if (*text && *end == 0 && number >= least && number <= 1024) {
+        *value = (int)number;
+        return true;
+    }
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--%s takes a number from %d to 1024, not '%s'", name, least, text),
+               "smelt help judge");
+    return false;
+}
+
+static void take_baselines(struct invocation *invocation, struct judge_options *chosen)
+{
+    struct names VECTOR(const char *) names = {0};
+    size_t cursor = 0;
+    for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
+        vector_push(invocation->arena, &names, name);
+    if (names.count == 0)
+        return;
+    vector_push(invocation->arena, &names, NULL);
+    chosen->baselines = names.at;
+}
+
+static bool take_seconds(struct invocation *invocation, const char *name, double *seconds)
+{
+    const char *text = option_value(invocation, name);
+    char *end;
+    if (!text)
+        return true;
+    *seconds = strtod(text, &end);
+    if (*text && *end == 0 && *seconds > 0 && *seconds < 1e6)
+        return true;
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--%s takes a number above 0, not '%s'", name, text),
+               "smelt help judge");
+    return false;
+}
+
+static bool take_options(struct invocation *invocation, struct request *request)
+{
+    struct judge_options *chosen = &request->options;
+    *chosen = (struct judge_options){.only_case = -1, .only_draw = -1};
+    chosen->check_only = option_given(invocation, "check-only");
+    take_baselines(invocation, chosen);
+    const char *level = option_value(invocation, "isolation");
+    const char *id = option_value(invocation, "replay");
+    if (level)
+        sandbox_level_parse(level, &chosen->isolation);
+    chosen->keep = option_value(invocation, "out");
+    if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
+        !parse_number(invocation, "threads", 1, &chosen->threads) ||
+        !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
+        !take_seconds(invocation, "timeout", &chosen->seconds))
+        return false;
+    if (id && !parse_id(id, chosen)) {
+        error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                              "'%s' is no id of a verdict", id),
+                   "copy it from the verdict: --replay 3f2a9c0d11e07b52.0.4");
+        return false;
+    }
+    struct error error = {0};
+    if (chosen->keep && mkdir(chosen->keep, 0777) != 0) {
+        struct stat status;
+        if (stat(chosen->keep, &status) != 0 || !S_ISDIR(status.st_mode)) {
+            error_system(&error, ERROR_CANNOT_WRITE, "could not make %s", chosen->keep);
+            errors_take(&invocation->errors, &error);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first operand is the task or op, NAME=VALUE are settings, the others are kernels. */
+static bool take_operands(struct invocation *invocation, struct request *request)
+{
+    struct errors *errors = &invocation->errors;
+    struct settings VECTOR(const char *) settings = {0};
+    for (size_t i = 1; i < invocation->operands.count; i++) {
+        const char *word = invocation->operands.at[i];
+        struct error error = {0};
+        if (strchr(word, '=')) {
+            vector_push(invocation->arena, &settings, word);
+            continue;
+        }
+        const struct source *source = subject_read(invocation, word, &error);
+        if (source)
+            vector_push(invocation->arena, &request->kernels, source);
+        else
+            errors_take(errors, &error);
+    }
+    struct subject subject;
+    if (errors->list.count > 0 || !subject_find(invocation, invocation->operands.at[0], NULL,
+                                                option_value(invocation, "task"), &subject, errors))
+        return false;
+    if (request->kernels.count == 0) {
+        error_hint(
+            errors_add(errors, ERROR_USAGE, (struct place){0}, "there is no kernel to judge"),
+            "smelt judge %s kernel.c", invocation->operands.at[0]);
+        return false;
+    }
+    if (subject.task && settings.count == 0)
+        request->task = lang_task(subject.lang, subject.file, subject.task, errors);
+    else
+        request->task = lang_task_from_settings(subject.lang, subject.file, subject.op, settings.at,
+                                                settings.count, errors);
+    if (request->task && request->task->case_count == 0) {
+        struct text line = text_new(invocation->arena);
+        lang_suggest_case(&line, subject.op);
+        error_hint(errors_add(errors, ERROR_MISSING_SIZE, (struct place){0},
+                              "task '%s' has no cases to judge by", request->task->name),
+                   "add a line to it: %s", line.at);
+        return false;
+    }
+    return request->task != NULL;
+}
+
+/* ---- words ---- */
+
+static void print_index(struct text *out, const struct mismatch *mismatch)
+{
+    text_printf(out, "%s[", mismatch->tensor);
+    for (int d = 0; d < mismatch->rank; d++)
+        text_printf(out, "%s%lld", d ? ", " : "", (long long)mismatch->index[d]);
+    text_char(out, ']');
+}
+
+static void print_case(struct text *out, const struct case_result *result)
+{
+    text_printf(out, "    %s %s: %s", result->held ? "held case" : "case", result->text,
+                outcome_name(result->outcome));
+    if (isnan(result->microseconds)) {
+        text_char(out, '\n');
+        return;
+    }
+    text_printf(out, ", %.4g us (%.4g to %.4g over %d launches), %.3g GB/s, %.3g GFLOP/s\n",
+                result->microseconds, result->time.low, result->time.high, result->rounds,
+                result->gigabytes, result->gigaflops);
+    for (int i = 0; i < result->speedup_count; i++) {
+        const struct speedup *speedup = &result->speedups[i];
+        text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us)%s\n",
+                    speedup->ratio.middle, speedup->baseline, speedup->ratio.low,
+                    speedup->ratio.high, speedup->microseconds,
+                    speedup->decided ? "" : ": undecided");
+    }
+}
+
+static void print_verdict(struct invocation *invocation, const char *name,
+                          const struct verdict *verdict)
+{
+    struct text out = text_new(invocation->arena);
+    text_printf(&out, "%s: %s%s%s: %s\n", name, output_bold(invocation),
+                outcome_name(verdict->outcome), output_plain(invocation), verdict->message);
+    if (verdict->mismatch) {
+        text_add(&out, "    ");
+        print_index(&out, verdict->mismatch);
+        text_printf(&out, " is %.9g, expected %.9g", verdict->mismatch->got,
+                    verdict->mismatch->expected);
+        if (verdict->mismatch->limit > 0)
+            text_printf(&out, " within %.2g", verdict->mismatch->limit);
+        text_printf(&out, "\n    %s\n", verdict->mismatch->pattern);
+    }
+    for (const char *line = verdict->detail; *line;) {
+        size_t length = strcspn(line, "\n");
+        text_printf(&out, "    %.*s\n", (int)length, line);
+        line += length + (line[length] != 0);
+    }
+    for (int i = 0; i < verdict->case_count; i++)
+        print_case(&out, &verdict->cases[i]);
+    if (verdict->id)
+        text_printf(&out, "    replay with --replay %s\n", verdict->id);
+    text_printf(&out, "    compiled in %.2f s, checked in %.2f s; isolation: %s\n",
+                verdict->compile_seconds, verdict->check_seconds,
+                verdict->isolation ? verdict->isolation : "compiler only");
+    output_text(&out);
+}
+
+/* Whether the headline of some timed case is open: the fastest other may be faster or slower. */
+static bool is_undecided(const struct verdict *verdict)
+{
+    for (int i = 0; i < verdict->case_count; i++)
+        for (int k = 0; k < verdict->cases[i].speedup_count; k++)
+            if (!verdict->cases[i].speedups[k].decided)
+                return true;
+    return false;
+}
+
+static enum exit_code exit_of(const struct verdict *verdict)
+{
+    if (verdict->outcome == OUTCOME_OK)
+        return is_undecided(verdict) ? EXIT_UNDECIDED : EXIT_YES;
+    return verdict->outcome == OUTCOME_JUDGE_FAULT ? EXIT_ENVIRONMENT : EXIT_NO;
+}
+
+/* Fastest first in each timed case, when there is more than one kernel. */
+static void print_ranking(struct invocation *invocation, const struct request *request,
+                          const struct verdict *verdicts)
+{
+    size_t count = request->kernels.count;
+    struct text out = text_new(invocation->arena);
+    for (int c = 0; c < request->task->case_count; c++) {
+        bool *listed = arena_array(invocation->arena, count, sizeof *listed);
+        for (size_t place = 0; place < count; place++) {
+            size_t best = count;
+            for (size_t i = 0; i < count; i++) {
+                bool timed = c < verdicts[i].case_count && !listed[i] &&
+                             verdicts[i].outcome == OUTCOME_OK &&
+                             !isnan(verdicts[i].cases[c].microseconds);
+                if (timed && (best == count || verdicts[i].cases[c].microseconds <
+                                                   verdicts[best].cases[c].microseconds))
+                    best = i;
+            }
+            if (best == count)
+                break;
+            listed[best] = true;
+            if (place == 0)
+                text_printf(&out, "ranking, case %s\n", request->task->cases[c].text);
+            const struct case_result *result = &verdicts[best].cases[c];
+            text_printf(&out, "    %zu. %s  %.4g us%s\n", place + 1,
+                        request->kernels.at[best]->name, result->microseconds,
+                        result->cut ? "  (cut early: clearly slower)" : "");
+        }
+    }
+    output_text(&out);
+}
+
+static enum exit_code run(struct invocation *invocation)
+{
+    struct request request = {0};
+    if (!take_options(invocation, &request) || !take_operands(invocation, &request))
+        return errors_exit(&invocation->errors);
+    size_t count = request.kernels.count;
+    struct verdict *verdicts = arena_array(invocation->arena, count, sizeof *verdicts);
+    struct error error = {0};
+    if (!judge_kernels(invocation->arena, request.task, request.kernels.at, (int)count,
+                       &request.options, verdicts, &error)) {
+        errors_take(&invocation->errors, &error);
+        return error_exit(error.code);
+    }
+    enum exit_code exit = EXIT_YES;
+    struct text out = text_new(invocation->arena);
+    struct json json = {0};
+    if (invocation->json) {
+        json = output_json_begin(invocation, &out);
+        json_string(&json, "task", request.task->name);
+        json_array(&json, "verdicts");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *name = request.kernels.at[i]->name;
+        if (invocation->json)
+            verdict_write(&json, name, &verdicts[i]);
+        else
+            print_verdict(invocation, name, &verdicts[i]);
+        exit = exit_worse(exit, exit_of(&verdicts[i]));
+    }
+    if (invocation->json) {
+        json_end(&json);
+        return exit_worse(exit, output_json_end(invocation, &json));
+    }
+    if (count > 1)
+        print_ranking(invocation, &request, verdicts);
+    return exit;
+}
+
+const struct command command_judge = {
+    .name = "judge",
+    .summary = "find out whether a kernel is right",
+    .operands = "FILE|OP [NAME=VALUE...] KERNEL.c...",
+    .operand_kind = OPERAND_FILE_OR_OP,
+    .least = 2,
+    .most = -1,
+    .description =
+        "Compiles a kernel, runs it on inputs it cannot foresee, and compares every element with "
+        "the reference. Compiler and kernel are confined: no network, no files but their own, no "
+        "other processes. The kernel never sees the answer, the seed, or which draw it works "
+        "on.\n\n"
+        "Each case is drawn in several ways: as the task says, with heavy tails, large, tiny, and "
+        "with few non-zeros; each draw runs twice, at different addresses and over different "
+        "rubbish, with pages that cannot be touched before and behind every buffer. An element may "
+        "be off by a few units of the task's accuracy class, measured where the reference itself "
+        "would move that far when its inputs do.\n\n"
+        "What a kernel looks like is said in docs/kernel.md; 'smelt gen --plain' writes one to "
+        "start from.\n\n"
+        "Cases marked `time` are then timed: every kernel and baseline in a process of its own, "
+        "started "
+        "afresh for every measurement, in random order, until the intervals are narrow or the time "
+        "is up. Several kernels are ranked. The answer is 0 when every kernel is ok and every "
+        "comparison decided, 1 when a kernel is not ok, 4 when all are ok and a comparison is "
+        "undecided.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,332 @@
+/*
+ * smelt probe: how fast this machine is, at best.
+ */
+#include <math.h>
+
+#include "cmd/command.h"
+#include "machine/machine.h"
+#include "os/lock.h"
+
+static const struct option options[] = {
+    {.name = "quick", .help = "measure for about two seconds instead of eight"},
+    OPTION_JSON,
+    {0},
+};
+
+static const struct example examples[] = {
+    {"smelt probe", "measure, and show the best ever seen on this machine"},
+    {"smelt probe --quick --json", "the same for a program, less certain"},
+    {0},
+};
+
+static void show_stage(void *context, const char *stage)
+{
+    struct invocation *invocation = context;
+    event("probe", event_string("stage", stage));
+    if (!invocation->json)
+        output_note(invocation, "measuring %s", stage);
+}
+
+static void show_waiting(void *context)
+{
+    output_note(context, "another smelt is timing on this machine; waiting for it");
+}
+
+/* ---- the table ---- */
+
+static void print_bytes(struct text *out, int64_t bytes)
+{
+    if (bytes >= (int64_t)10 << 30)
+        text_printf(out, "%.0f GiB", (double)bytes / (1 << 30));
+    else if (bytes >= (int64_t)10 << 20)
+        text_printf(out, "%.0f MiB", (double)bytes / (1 << 20));
+    else
+        text_printf(out, "%.0f KiB", (double)bytes / (1 << 10));
+}
+
+static void print_machine(struct text *out, const struct machine *machine)
+{
+    text_printf(out, "%s (%s%s%s)\n", *machine->model ? machine->model : "unknown processor",
+                machine->architecture, *machine->stepping ? ", " : "", machine->stepping);
+    text_printf(out, "processors %d, of which %d may be used", machine->online, machine->allowed);
+    if (machine->quota > 0)
+        text_printf(out, ", quota %.2f", machine->quota);
+    text_printf(out, "; kernel %s", machine->kernel);
+    if (*machine->microcode)
+        text_printf(out, "; microcode %s", machine->microcode);
+    text_add(out, "\nmemory ");
+    print_bytes(out, machine->memory_bytes);
+    text_add(out, ", pages of ");
+    print_bytes(out, machine->page_bytes);
+    text_add(out, "; instruction sets");
+    for (int set = 0; set < MACHINE_SET_COUNT; set++)
+        if (machine_has(machine, (enum machine_set)set))
+            text_printf(out, " %s", machine_set_name((enum machine_set)set));
+    text_char(out, '\n');
+}
+
+/* Three digits, or a dash for what was not measured. */
+static void print_cell(struct text *out, double value, int width)
+{
+    if (value <= 0)
+        text_printf(out, "%*s", width, "-");
+    else
+        text_printf(out, "%*.*f", width, value < 10 ? 2 : value < 100 ? 1 : 0, value);
+}
+
+static const char *threads_text(struct arena *arena, int threads)
+{
+    return threads == 1 ? "1 thread" : arena_printf(arena, "%d threads", threads);
+}
+
+static void print_bandwidth(struct text *out, const struct machine *machine,
+                            const struct rates *rates, enum machine_crew crew,
+                            enum machine_level level)
+{
+    struct text name = text_new(out->arena);
+    text_add(&name, machine_level_name(level));
+    if (level < MACHINE_MEMORY && machine->caches[level].bytes) {
+        text_add(&name, " ");
+        print_bytes(&name, machine->caches[level].bytes);
+    }
+    int threads = crew == MACHINE_ONE ? 1 : machine->threads;
+    text_printf(out, "  %-14s %-12s", name.at, threads_text(out->arena, threads));
+    for (int mix = 0; mix < MACHINE_MIX_COUNT; mix++)
+        print_cell(out, rates->bandwidth[crew][level][mix] * 1e-9, 13);
+    text_char(out, '\n');
+}
+
+static bool has_unit(const struct rates *rates, enum machine_crew crew, int unit)
+{
+    for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
+        if (rates->compute[crew][unit][number] > 0)
+            return true;
+    return false;
+}
+
+static void print_compute(struct text *out, const struct machine *machine,
+                          const struct rates *rates, enum machine_crew crew)
+{
+    int threads = crew == MACHINE_ONE ? 1 : machine->threads;
+    for (int unit = 0; unit < MACHINE_UNIT_COUNT; unit++) {
+        if (!has_unit(rates, crew, unit))
+            continue;
+        text_printf(out, "  %-14s %-12s", machine_unit_name((enum machine_unit)unit),
+                    threads_text(out->arena, threads));
+        for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
+            print_cell(out, rates->compute[crew][unit][number] * 1e-9, 13);
+        text_char(out, '\n');
+    }
+}
+
+static void print_head(const struct invocation *invocation, struct text *out, const char *title)
+{
+    text_printf(out, "\n%s%-29s%s", output_bold(invocation), title, output_plain(invocation));
+}
+
+static void print_rates(const struct invocation *invocation, struct text *out,
+                        const struct machine *machine, const struct rates *rates)
+{
+    bool several = machine->threads > 1;
+    print_head(invocation, out, "bandwidth, GB/s");
+    for (int mix = 0; mix < MACHINE_MIX_COUNT; mix++)
+        text_printf(out, "%13s", machine_mix_name((enum machine_mix)mix));
+    text_char(out, '\n');
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++)
+        print_bandwidth(out, machine, rates, MACHINE_ONE, (enum machine_level)level);
+    if (several)
+        print_bandwidth(out, machine, rates, MACHINE_ALL, MACHINE_MEMORY);
+
+    print_head(invocation, out, "arithmetic, GFLOP/s");
+    for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
+        text_printf(out, "%13s", machine_number_name((enum machine_number)number));
+    text_char(out, '\n');
+    print_compute(out, machine, rates, MACHINE_ONE);
+    if (several)
+        print_compute(out, machine, rates, MACHINE_ALL);
+
+    print_head(invocation, out, "latency, ns");
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++)
+        text_printf(out, "%13s", machine_level_name((enum machine_level)level));
+    text_printf(out, "%13s\n  %-27s", "call", "dependent load, 1 thread");
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++)
+        print_cell(out, rates->latency[level] * 1e9, 13);
+    print_cell(out, rates->call * 1e9, 13);
+    text_char(out, '\n');
+}
+
+/* ---- how this time compares with the best ever ---- */
+
+struct share {
+    double logs;
+    int count;
+};
+
+static void add_shares(struct share *share, const double *now, const double *best, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (now[i] > 0 && best[i] > 0) {
+            share->logs += log(now[i] / best[i]);
+            share->count++;
+        }
+}
+
+/* The geometric mean over all bandwidths and arithmetic rates, 1 when this time was the best. */
+static double share_of_best(const struct rates *now, const struct rates *best)
+{
+    struct share share = {0};
+    add_shares(&share, &now->bandwidth[0][0][0], &best->bandwidth[0][0][0],
+               sizeof now->bandwidth / sizeof(double));
+    add_shares(&share, &now->compute[0][0][0], &best->compute[0][0][0],
+               sizeof now->compute / sizeof(double));
+    return share.count ? exp(share.logs / share.count) : 1;
+}
+
+/* ---- JSON ---- */
+
+static void json_positive(struct json *json, const char *key, double value)
+{
+    if (value > 0)
+        json_double(json, key, value);
+}
+
+static void json_crew(struct json *json, const struct rates *rates, enum machine_crew crew)
+{
+    json_object(json, machine_crew_name(crew));
+    json_object(json, "bytes_per_second");
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++) {
+        json_object(json, machine_level_name((enum machine_level)level));
+        for (int mix = 0; mix < MACHINE_MIX_COUNT; mix++)
+            json_positive(json, machine_mix_name((enum machine_mix)mix),
+                          rates->bandwidth[crew][level][mix]);
+        json_end(json);
+    }
+    json_end(json);
+    json_object(json, "operations_per_second");
+    for (int unit = 0; unit < MACHINE_UNIT_COUNT; unit++) {
+        if (!has_unit(rates, crew, unit))
+            continue;
+        json_object(json, machine_unit_name((enum machine_unit)unit));
+        for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
+            json_positive(json, machine_number_name((enum machine_number)number),
+                          rates->compute[crew][unit][number]);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static void json_rates(struct json *json, const char *key, const struct rates *rates)
+{
+    json_object(json, key);
+    for (int crew = 0; crew < MACHINE_CREW_COUNT; crew++)
+        json_crew(json, rates, (enum machine_crew)crew);
+    json_object(json, "latency_seconds");
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++)
+        json_positive(json, machine_level_name((enum machine_level)level), rates->latency[level]);
+    json_end(json);
+    json_positive(json, "call_seconds", rates->call);
+    json_end(json);
+}
+
+static void json_machine(struct json *json, const struct machine *machine)
+{
+    json_object(json, "machine");
+    json_string(json, "id", machine->id);
+    json_string(json, "architecture", machine->architecture);
+    json_string(json, "model", machine->model);
+    json_string(json, "stepping", machine->stepping);
+    json_string(json, "microcode", machine->microcode);
+    json_string(json, "kernel", machine->kernel);
+    json_int(json, "processors", machine->online);
+    json_int(json, "allowed", machine->allowed);
+    json_string(json, "affinity", machine->affinity);
+    json_double(json, "quota", machine->quota);
+    json_int(json, "threads", machine->threads);
+    json_array(json, "sets");
+    for (int set = 0; set < MACHINE_SET_COUNT; set++)
+        if (machine_has(machine, (enum machine_set)set))
+            json_string(json, NULL, machine_set_name((enum machine_set)set));
+    json_end(json);
+    json_object(json, "cache_bytes");
+    for (int level = 0; level < MACHINE_CACHES; level++)
+        json_int(json, machine_level_name((enum machine_level)level), machine->caches[level].bytes);
+    json_end(json);
+    json_int(json, "page_bytes", machine->page_bytes);
+    json_int(json, "memory_bytes", machine->memory_bytes);
+    json_end(json);
+}
+
+/* ---- the command ---- */
+
+static bool measure(struct invocation *invocation, const struct machine *machine,
+                    struct rates *rates, struct error *error)
+{
+    struct machine_probe probe = {
+        .quick = option_given(invocation, "quick"), .progress = show_stage, .context = invocation};
+    int lock = lock_timing_begin(show_waiting, invocation);
+    bool good = machine_probe(machine, &probe, rates, error);
+    lock_timing_end(lock);
+    return good;
+}
+
+static enum exit_code run(struct invocation *invocation)
+{
+    struct machine machine;
+    struct rates now, best;
+    struct error error;
+    enum machine_kept before;
+    machine_describe(&machine, "");
+    if (!measure(invocation, &machine, &now, &error)) {
+        errors_take(&invocation->errors, &error);
+        return error_exit(error.code);
+    }
+    const char *path = NULL;
+    bool kept = machine_rates_keep(invocation->arena, &machine, &now, &best, &before, &error);
+    if (kept)
+        path = machine_rates_path(invocation->arena, &machine, &error);
+    else
+        errors_take(&invocation->errors, &error);
+    if (before == MACHINE_KEPT_DAMAGED && !invocation->json)
+        output_note(invocation, "what was kept before was damaged, and was not used");
+    double share = share_of_best(&now, &best);
+    struct text out = text_new(invocation->arena);
+    if (invocation->json) {
+        struct json json = output_json_begin(invocation, &out);
+        json_machine(&json, &machine);
+        json_rates(&json, "best", &best);
+        json_rates(&json, "now", &now);
+        json_double(&json, "now_share_of_best", share);
+        json_bool(&json, "kept_was_damaged", before == MACHINE_KEPT_DAMAGED);
+        json_string(&json, "kept", path);
+        return output_json_end(invocation, &json);
+    }
+    print_machine(&out, &machine);
+    print_rates(invocation, &out, &machine, &best);
+    text_printf(&out, "\nThe best ever seen on this machine; this time reached %.0f %% of it.\n",
+                100 * share);
+    if (path)
+        text_printf(&out, "Kept in %s\n", path);
+    output_text(&out);
+    return EXIT_YES;
+}
+
+const struct command command_probe = {
+    .name = "probe",
+    .summary = "measure how fast this machine is at best",
+    .operands = "",
+    .operand_kind = OPERAND_NONE,
+    .most = 0,
+    .description =
+        "Measures bandwidth of caches and memory (reading, writing, copying, and with "
+        "non-temporal stores: stream-write and stream-copy), arithmetic per instruction set and "
+        "type, latency of dependent loads, and the cost of a call. A copy counts the bytes it "
+        "reads and those it writes; a multiply-add counts as two operations.\n\n"
+        "These are ceilings: the best of many short runs. The best ever seen is kept per machine, "
+        "told apart by processor, microcode, kernel, quota and affinity, and is what the floors of "
+        "'smelt judge' come from. Run it on a quiet machine, and again at another time: a better "
+        "number replaces a worse one, never the other way round.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,82 @@
+/*
+ * How much a program moves and computes at given sizes: the figures behind GB/s and GFLOP/s.
+ */
+#include "ir/ir.h"
+
+/* Points of a stage's domain; ranges count as the rows they run over together. */
+static double domain_points(const struct ir_binding *binding, const struct ir_stage *stage)
+{
+    const struct ir_part *part = binding->part;
+    double points = 1;
+    for (int i = 0; i < stage->index_count; i++) {
+        const struct ir_index *index = &part->indices[stage->indices[i]];
+        int64_t extent = 1;
+        if (index->extent) {
+            ir_size_eval(index->extent, binding->sizes, &extent);
+        } else {
+            /* segments of an offsets input share out its rows: count the rows once */
+            const struct ir_node *low = &stage->nodes.at[index->low];
+            const struct ir_tensor *tensor =
+                low->op == IR_READ ? &part->tensors[low->read.tensor] : NULL;
+            int64_t rows = 1, segments = 1;
+            if (tensor && tensor->bound && tensor->rank == 1 &&
+                ir_size_eval(tensor->bound, binding->sizes, &rows) &&
+                ir_size_eval(tensor->dims[0], binding->sizes, &segments) && segments > 1)
+                points /= (double)(segments - 1);
+            extent = rows;
+        }
+        points *= (double)extent;
+    }
+    return points;
+}
+
+static double stage_operations(const struct ir_binding *binding, const struct ir_stage *stages,
+                               int count, struct arena *scratch)
+{
+    double total = 0;
+    for (int i = 0; i < count; i++) {
+        const struct ir_stage *stage = &stages[i];
+        if (stage->kind == IR_CALL) {
+            struct ir_binding *callee = ir_bind_call(scratch, binding, stage);
+            if (callee)
+                total += stage_operations(callee, callee->part->stages, callee->part->stage_count,
+                                          scratch);
+            continue;
+        }
+        if (stage->kind == IR_LOOP) {
+            int64_t times = 1;
+            ir_size_eval(binding->part->indices[stage->loop_index].extent, binding->sizes, &times);
+            total +=
+                (double)times * stage_operations(binding, stage->body, stage->body_count, scratch);
+            continue;
+        }
+        int floats = stage->kind == IR_MAP ? 0 : 1; /* combining */
+        for (int n = 0; n < stage->nodes.count; n++) {
+            const struct ir_node *node = &stage->nodes.at[n];
+            bool computes = node->op > IR_SELECT && dtype_is_float(node->type);
+            floats += computes;
+        }
+        total += floats * domain_points(binding, stage);
+    }
+    return total;
+}
+
+double ir_operations(const struct ir_binding *binding)
+{
+    struct arena scratch = {0};
+    double total =
+        stage_operations(binding, binding->part->stages, binding->part->stage_count, &scratch);
+    arena_release(&scratch);
+    return total;
+}
+
+double ir_bytes(const struct ir_binding *binding)
+{
+    double total = 0;
+    for (int i = 0; i < binding->part->tensor_count; i++) {
+        const struct ir_tensor *tensor = &binding->part->tensors[i];
+        if (tensor->role == IR_TENSOR_INPUT || tensor->role == IR_TENSOR_OUTPUT)
+            total += (double)ir_tensor_shape(binding, i, NULL) * (double)dtype_bytes(tensor->dtype);
+    }
+    return total;
+}

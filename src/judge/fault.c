@@ -1,0 +1,117 @@
+/*
+ * Why a cell ended: from what its fault handler left in the report to buffer and element. The
+ * report is the cell's, so all of it may be made up; what is read here chooses words and one kind
+ * of failure over another, never success.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "judge/launch.h"
+
+/* Which buffer an address belongs to; guards count to the buffer they guard. */
+static bool find_buffer(const struct worker *worker, uint64_t address, int *slot, int *tensor)
+{
+    enum { REACH = 1 << 20 };
+    const struct cell_report *report = &worker->seen;
+    int count = worker->part->input_count + worker->part->output_count + 1;
+    for (*slot = 0; *slot < worker->slots; ++*slot)
+        for (*tensor = 0; *tensor < count; ++*tensor) {
+            uint64_t mapped = report->mapped[*slot][*tensor];
+            uint64_t bytes = worker->control->regions[*slot][*tensor].bytes;
+            if (mapped && address + REACH >= mapped && address < mapped + bytes + REACH)
+                return true;
+        }
+    return false;
+}
+
+static bool report_fault(struct worker *worker)
+{
+    const struct cell_report *report = &worker->seen;
+    struct launch_result *result = worker->result;
+    int slot, tensor;
+    snprintf(result->detail, sizeof result->detail, "%llx",
+             (unsigned long long)(report->instruction - report->base));
+    if (report->signal != SIGSEGV && report->signal != SIGBUS) {
+        snprintf(result->message, sizeof result->message, "the kernel was ended by %s",
+                 strsignal(report->signal));
+        result->outcome = OUTCOME_CRASH;
+        return false;
+    }
+    if (!find_buffer(worker, report->address, &slot, &tensor)) {
+        if (report->exhausted)
+            return worker_fail(worker, OUTCOME_OUT_OF_MEMORY, "the kernel ran out of memory");
+        snprintf(result->message, sizeof result->message,
+                 "the kernel reached for an address outside of every buffer (%s)",
+                 strsignal(report->signal));
+        result->outcome = OUTCOME_CRASH;
+        return false;
+    }
+    int inputs = worker->part->input_count, outputs = worker->part->output_count;
+    const struct cell_region *region = &worker->control->regions[slot][tensor];
+    int64_t byte = (int64_t)(report->address - report->mapped[slot][tensor] - region->data);
+    if (tensor == inputs + outputs) {
+        snprintf(result->message, sizeof result->message,
+                 "scratch was accessed at byte %lld of %lld", (long long)byte,
+                 (long long)worker->launch->scratch);
+        result->outcome = OUTCOME_OUT_OF_BOUNDS;
+        return false;
+    }
+    int number =
+        tensor < inputs ? worker->part->inputs[tensor] : worker->part->outputs[tensor - inputs];
+    const struct ir_tensor *entry = &worker->part->tensors[number];
+    int64_t element = byte / (int64_t)dtype_bytes(entry->dtype);
+    int64_t total = ir_tensor_shape(worker->launch->binding, number, NULL);
+    bool inside = byte >= 0 && element < total;
+    snprintf(result->message, sizeof result->message,
+             inside ? "input '%s' was written (element %lld of %lld)"
+                    : "'%s' was accessed out of bounds, at element %lld of %lld",
+             entry->name, (long long)element, (long long)total);
+    result->outcome = inside ? OUTCOME_CRASH : OUTCOME_OUT_OF_BOUNDS;
+    return false;
+}
+
+/* Words of the cell's are the kernel's: only what is plain to read is passed on. */
+static void copy_words(char *out, size_t size, const char *words, size_t most)
+{
+    size_t n = 0;
+    for (; n + 1 < size && n < most && words[n]; n++)
+        out[n] = words[n] >= ' ' && words[n] <= '~' ? words[n] : '?';
+    out[n] = 0;
+}
+
+bool worker_report_end(struct worker *worker, enum waited waited, int status)
+{
+    char message[400], words[256];
+    if (waited == WAITED_TOO_LONG)
+        return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
+    if (waited == WAITED_CROWDED) {
+        snprintf(message, sizeof message, "the kernel started more than %d threads", MOST_THREADS);
+        return worker_fail(worker, OUTCOME_CRASH, message);
+    }
+    kill(-worker->process.pid, SIGKILL); /* whatever it left behind */
+    worker->process.pid = 0;
+    worker->seen = *worker->report;
+    copy_words(words, sizeof words, worker->seen.message, sizeof worker->seen.message);
+    if (!worker->prepared) {
+        snprintf(message, sizeof message, "the cell could not be started: %s",
+                 words[0] ? words : "it ended before it was ready");
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, message);
+    }
+    if (worker->seen.state == CELL_FAULT)
+        return report_fault(worker);
+    if (worker->seen.state == CELL_NO_KERNEL) {
+        snprintf(message, sizeof message, "the kernel could not be loaded: %s", words);
+        return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return worker_fail(worker, OUTCOME_OUT_OF_MEMORY,
+                           "the kernel was killed, most likely for memory");
+    if (WIFSIGNALED(status)) {
+        snprintf(message, sizeof message, "the kernel was ended by %s",
+                 strsignal(WTERMSIG(status)));
+        return worker_fail(worker, OUTCOME_CRASH, message);
+    }
+    return worker_fail(worker, OUTCOME_CRASH, "the kernel ended the process it ran in");
+}

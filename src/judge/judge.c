@@ -1,0 +1,316 @@
+/*
+ * Judging a kernel, from source to verdict. See judge.h.
+ */
+#include "judge/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "judge/private.h"
+#include "os/os.h"
+
+struct judging {
+    struct arena *arena;
+    const struct task *task;
+    const struct judge_options *options;
+    const struct source *source;
+    struct verdict *verdict;
+    struct error *error;
+    struct compiled compiled;
+    uint64_t seed;
+    struct result_list VECTOR(struct case_result) results;
+};
+
+static bool conclude(struct judging *judging, enum outcome outcome, const char *message)
+{
+    judging->verdict->outcome = outcome;
+    snprintf(judging->verdict->message, sizeof judging->verdict->message, "%s", message);
+    return true;
+}
+
+/* ---- seeds and ids ---- */
+
+static uint64_t secret_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = (uint64_t)(clock_seconds() * 1e9);
+    return seed ? seed : 1;
+}
+
+/* Names the very draw: seed, case, draw. */
+static const char *failure_id(struct judging *judging, int number, int draw)
+{
+    return arena_printf(judging->arena, "%016llx.%d.%d", (unsigned long long)judging->seed, number,
+                        draw);
+}
+
+/* ---- words ---- */
+
+/* The place in the source a fault happened at, by the line table of the object. */
+static void name_line(struct judging *judging, const char *offset, struct text *out)
+{
+    char *tool = process_find(judging->arena, "addr2line");
+    if (!tool || !offset[0])
+        return;
+    const char *address = arena_printf(judging->arena, "0x%s", offset);
+    const char *const arguments[] = {tool, "-e", judging->compiled.library, address, NULL};
+    struct tool_run run; /* the object is the kernel's author's, line table and all */
+    tool_run(judging->arena, arguments, judging->compiled.directory, 5, &run);
+    if (!run.started || run.status != 0)
+        return;
+    const char *name = strstr(run.output, "kernel.c:");
+    int line = name ? atoi(name + strlen("kernel.c:")) : 0;
+    if (line <= 0)
+        return;
+    const char *text = judging->source->text;
+    for (int i = 1; i < line && text; i++) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    size_t length = text ? strcspn(text, "\n") : 0;
+    text_printf(out, "%s:%d: %.*s", judging->source->name, line, (int)(length > 200 ? 200 : length),
+                text ? text : "");
+}
+
+static struct mismatch *make_mismatch(struct judging *judging, const struct ir_part *part,
+                                      const struct ir_binding *binding,
+                                      const struct comparison *comparison)
+{
+    struct mismatch *mismatch = arena_new(judging->arena, struct mismatch);
+    int number = part->outputs[comparison->output];
+    int64_t dims[IR_MAX_RANK], element = comparison->element;
+    ir_tensor_shape(binding, number, dims);
+    *mismatch = (struct mismatch){.tensor = part->tensors[number].name,
+                                  .rank = part->tensors[number].rank,
+                                  .expected = comparison->expected,
+                                  .got = comparison->got,
+                                  .limit = comparison->limit,
+                                  .wrong = comparison->wrong,
+                                  .total = comparison->total};
+    mismatch->pattern = arena_string(judging->arena, comparison->pattern);
+    for (int d = mismatch->rank; d-- > 0; element /= dims[d] ? dims[d] : 1)
+        mismatch->index[d] = dims[d] ? element % dims[d] : 0;
+    return mismatch;
+}
+
+/* ---- one case ---- */
+
+static bool keep_arrays(struct judging *judging, const struct ir_part *part,
+                        const struct draw *draw)
+{
+    const char *folder = judging->options->keep;
+    for (int i = 0; folder && i < part->input_count; i++)
+        if (!npy_write(arena_printf(judging->arena, "%s/%s.npy", folder, draw->inputs[i].name),
+                       &draw->inputs[i], judging->error))
+            return false;
+    for (int o = 0; folder && o < part->output_count; o++)
+        if (!npy_write(
+                arena_printf(judging->arena, "%s/%s.expected.npy", folder, draw->expected[o].name),
+                &draw->expected[o], judging->error))
+            return false;
+    return true;
+}
+
+static bool report_launch(struct judging *judging, const struct ir_binding *binding, int number,
+                          const struct launch_result *result)
+{
+    struct verdict *verdict = judging->verdict;
+    struct text detail = text_new(judging->arena);
+    conclude(judging, result->outcome, result->message);
+    if (result->outcome == OUTCOME_CRASH || result->outcome == OUTCOME_OUT_OF_BOUNDS)
+        name_line(judging, result->detail, &detail);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", detail.at);
+    verdict->id = failure_id(judging, number, result->draw);
+    bool compared = result->outcome == OUTCOME_WRONG || result->outcome == OUTCOME_INACCURATE ||
+                    (result->outcome == OUTCOME_UNSTABLE && result->comparison.wrong > 0);
+    if (compared)
+        verdict->mismatch = make_mismatch(judging, binding->part, binding, &result->comparison);
+    return true;
+}
+
+/* False when the judge failed; *stop when the verdict is in. */
+static bool judge_case(struct judging *judging, const struct task_case *task_case, int number,
+                       bool *stop)
+{
+    struct arena *arena = judging->arena;
+    const struct ir_part *part = ir_root(task_case->program);
+    struct case_result *out = vector_add(arena, &judging->results);
+    *out = (struct case_result){.text = task_case->text, .microseconds = NAN};
+    struct errors problems = errors_new(arena);
+    struct kernel *kernel = kernel_parse(arena, judging->source, part, &problems);
+    if (!kernel) {
+        *stop = true;
+        out->outcome = OUTCOME_COMPILE_ERROR;
+        conclude(judging, OUTCOME_COMPILE_ERROR, problems.list.at[0].message);
+        snprintf(judging->verdict->detail, sizeof judging->verdict->detail, "%s",
+                 problems.list.at[0].hint);
+        return true;
+    }
+    out->outcome = OUTCOME_UNSUPPORTED;
+    if (!kernel_holds(kernel, task_case->sizes, NULL))
+        return true;
+    struct ir_binding *binding =
+        ir_bind(arena, task_case->program, task_case->sizes, task_case->scalars, judging->error);
+    struct oracle_code *code =
+        binding ? oracle_compile(arena, task_case->program, judging->error) : NULL;
+    if (!code)
+        return false;
+    struct draw draws[JUDGE_MAX_DRAWS];
+    int count = draw_count(task_case), first = 0;
+    if (judging->options->only_draw >= 0 && judging->options->only_draw < count) {
+        first = judging->options->only_draw;
+        count = first + 1;
+    }
+    bool good = true;
+    for (int d = first; good && d < count; d++)
+        good =
+            draw_make(arena, judging->task, task_case, binding, code, d,
+                      hash_mix(judging->seed, (uint64_t)number), &draws[d - first], judging->error);
+    oracle_close(code);
+    struct launch_result result = {0};
+    struct launch launch = {.binding = binding,
+                            .library = judging->compiled.library,
+                            .directory = judging->compiled.directory,
+                            .scratch = kernel_scratch(kernel, task_case->sizes),
+                            .threads = judging->options->threads ? judging->options->threads : 1,
+                            .seconds =
+                                judging->options->seconds > 0 ? judging->options->seconds : 10,
+                            .layers = ~0U,
+                            .draws = draws,
+                            .draw_count = count - first,
+                            .deterministic = judging->task->deterministic};
+    if (!good || !launch_check(&launch, &result, judging->error))
+        return false;
+    result.draw += first;
+    out->outcome = result.outcome;
+    out->worst = result.comparison.worst;
+    struct text layers = text_new(arena);
+    sandbox_print_layers(&layers, result.layers);
+    judging->verdict->isolation = layers.at;
+    unsigned least = sandbox_level_layers(judging->options->isolation);
+    if (result.layers && (result.layers & least) != least) {
+        error_set(judging->error, ERROR_MISSING_TOOL,
+                  "this host offers less isolation than asked for: %s", layers.at);
+        error_hint(judging->error, "ask for less: --isolation=basic");
+        return false;
+    }
+    if (result.outcome == OUTCOME_OK)
+        return true;
+    *stop = true;
+    report_launch(judging, binding, number, &result);
+    return keep_arrays(judging, part, &draws[result.draw - first]);
+}
+
+static void finish(struct judging *judging)
+{
+    bool any = false;
+    double worst = 0;
+    for (size_t i = 0; i < judging->results.count; i++) {
+        any |= judging->results.at[i].outcome == OUTCOME_OK;
+        worst = fmax(worst, judging->results.at[i].worst);
+    }
+    judging->verdict->cases = judging->results.at;
+    judging->verdict->case_count = (int)judging->results.count;
+    if (judging->verdict->message[0])
+        return;
+    if (any)
+        conclude(judging, OUTCOME_OK,
+                 arena_printf(judging->arena,
+                              "right in every draw; the largest error is %.2f of what is allowed",
+                              worst));
+    else
+        conclude(judging, OUTCOME_UNSUPPORTED, "the kernel holds for none of the task's cases");
+}
+
+static bool compile(struct judging *judging)
+{
+    struct verdict *verdict = judging->verdict;
+    if (!compile_kernel(judging->arena, judging->source, &judging->compiled, judging->error))
+        return false;
+    verdict->compile_seconds = judging->compiled.seconds;
+    struct text flags = text_new(judging->arena);
+    text_add(&flags, "cc");
+    for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
+        text_printf(&flags, " %s", *flag);
+    verdict->compiler = flags.at;
+    if (judging->compiled.done)
+        return true;
+    conclude(judging, OUTCOME_COMPILE_ERROR, "the kernel does not compile");
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", judging->compiled.output);
+    return true;
+}
+
+/* Cases of the judge's own, numbered after the task's. */
+static bool judge_held(struct judging *judging, bool *stop)
+{
+    const struct task *task = judging->task;
+    int only = judging->options->only_case;
+    const struct task_case *like = &task->cases[0];
+    struct errors problems = errors_new(judging->arena);
+    struct kernel *kernel =
+        kernel_parse(judging->arena, judging->source, ir_root(like->program), &problems);
+    bool good = true;
+    for (int h = 0; kernel && good && !*stop && h < JUDGE_HELD_CASES; h++) {
+        int number = task->case_count + h;
+        struct task_case held;
+        if ((only >= 0 && only != number) ||
+            !held_make(judging->arena, task, like, kernel,
+                       hash_mix(judging->seed, (uint64_t)number), &held))
+            continue;
+        good = judge_case(judging, &held, number, stop);
+        judging->results.at[judging->results.count - 1].held = true;
+    }
+    return good;
+}
+
+/* Compiles and checks one kernel; what was compiled stays for timing. */
+static bool check_kernel(struct judging *judging)
+{
+    const struct judge_options *options = judging->options;
+    struct verdict *verdict = judging->verdict;
+    *verdict = (struct verdict){.outcome = OUTCOME_JUDGE_FAULT};
+    bool good = compile(judging), stop = verdict->message[0] != 0;
+    double start = clock_seconds();
+    for (int i = 0; good && !stop && i < judging->task->case_count; i++)
+        if (options->only_case < 0 || options->only_case == i)
+            good = judge_case(judging, &judging->task->cases[i], i, &stop);
+    good = good && (stop || judge_held(judging, &stop));
+    verdict->check_seconds = clock_seconds() - start;
+    if (good)
+        finish(judging);
+    return good;
+}
+
+bool judge_kernels(struct arena *arena, const struct task *task,
+                   const struct source *const *sources, int count,
+                   const struct judge_options *options, struct verdict *verdicts,
+                   struct error *error)
+{
+    uint64_t seed = options->seed ? options->seed : secret_seed();
+    bool was_open = sandbox_hide(); /* seed and answers are in here */
+    struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
+    bool good = true, right = false;
+    for (int i = 0; good && i < count; i++) {
+        struct judging judging = {.arena = arena,
+                                  .task = task,
+                                  .options = options,
+                                  .source = sources[i],
+                                  .verdict = &verdicts[i],
+                                  .error = error,
+                                  .seed = seed};
+        good = check_kernel(&judging);
+        candidates[i] = (struct candidate){sources[i], judging.compiled, &verdicts[i]};
+        right |= good && verdicts[i].outcome == OUTCOME_OK;
+    }
+    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
+    if (good && right && whole)
+        good = time_kernels(arena, task, options, seed, candidates, count, error);
+    for (int i = 0; i < count; i++)
+        compiled_release(&candidates[i].compiled);
+    sandbox_show(was_open);
+    return good;
+}

@@ -1,0 +1,41 @@
+/*
+ * The verdict on a kernel: compiled, run and compared in a way it cannot influence.
+ *
+ * What is guaranteed: these bytes, for these inputs, appeared within this time, in a process that
+ * never held the answer or the seed. A failed kernel is data (struct verdict); a failed judge is an
+ * error.
+ */
+#ifndef SMELT_JUDGE_JUDGE_H
+#define SMELT_JUDGE_JUDGE_H
+
+#include "base/base.h"
+#include "os/sandbox.h"
+#include "record/task.h"
+#include "record/verdict.h"
+
+struct judge_options {
+    enum sandbox_level isolation; /* the least that is accepted */
+    int threads;                  /* given to the kernel; 0: 1 */
+    uint64_t seed;                /* 0: from the system, as it should be */
+    double seconds;               /* for one call before it counts as hung; 0: 10 */
+    int only_case;                /* -1: all */
+    int only_draw;                /* -1: all; with seed: replays a failure */
+    bool check_only;              /* no timing */
+    double time_seconds;          /* for timing one case; 0: 3 */
+    const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
+    const char *keep;             /* folder for the arrays of a failing draw, or NULL */
+};
+
+/*
+ * Judges C kernels against all cases of a task, one verdict each; those that are right are timed
+ * against each other and the baselines. False when the judge itself could not work.
+ */
+bool judge_kernels(struct arena *arena, const struct task *task,
+                   const struct source *const *sources, int count,
+                   const struct judge_options *options, struct verdict *verdicts,
+                   struct error *error);
+
+/* The flags every kernel is compiled with, ends with NULL. */
+const char *const *judge_compiler_flags(void);
+
+#endif

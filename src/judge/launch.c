@@ -1,0 +1,473 @@
+/*
+ * One launch of a kernel in a cell, for correctness: every draw twice, in two slots whose buffers
+ * lie against the guard once with their start and once with their end, over different poisons. The
+ * slots serve all draws, so new values come at addresses the kernel has seen before.
+ *
+ * The launch runs in a process of its own (the worker), since confining a child changes its parent.
+ * The worker writes inputs while the cell is stopped, continues it for one call, waits until all of
+ * it has stopped again, and compares. Only the struct launch_result comes back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "judge/launch.h"
+#include "os/os.h"
+
+bool worker_fail(struct worker *worker, enum outcome outcome, const char *message)
+{
+    worker->result->outcome = outcome;
+    snprintf(worker->result->message, sizeof worker->result->message, "%s", message);
+    return false;
+}
+
+/* ---- buffers ---- */
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+size_t worker_tensor_bytes(const struct worker *worker, int tensor)
+{
+    const struct ir_tensor *entry = &worker->part->tensors[tensor];
+    return (size_t)ir_tensor_shape(worker->launch->binding, tensor, NULL) *
+           dtype_bytes(entry->dtype);
+}
+
+/* Odd slots lie against the guard behind them, even ones against the one before. */
+static void place(struct cell_region *region, size_t *end, size_t bytes, int slot)
+{
+    size_t wanted = round_up(bytes ? bytes : 1, ALIGNMENT);
+    region->offset = *end;
+    region->bytes = round_up(wanted, PAGE);
+    region->data = slot % 2 ? region->bytes - wanted : 0;
+    *end += region->bytes;
+}
+
+static void lay_out(struct worker *worker)
+{
+    struct cell_control *control = worker->control;
+    int inputs = worker->part->input_count, outputs = worker->part->output_count;
+    for (int slot = 0; slot < worker->slots; slot++) {
+        for (int i = 0; i < inputs; i++)
+            place(&control->regions[slot][i], &worker->input_bytes,
+                  worker_tensor_bytes(worker, worker->part->inputs[i]), slot);
+        for (int o = 0; o < outputs; o++)
+            place(&control->regions[slot][inputs + o], &worker->output_bytes,
+                  worker_tensor_bytes(worker, worker->part->outputs[o]), slot);
+        place(&control->regions[slot][inputs + outputs], &worker->output_bytes,
+              (size_t)worker->launch->scratch, slot);
+    }
+}
+
+static char *make_file(int *descriptor, size_t bytes, bool sealed_for_writing)
+{
+    *descriptor = memfd_create("smelt", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*descriptor < 0 || ftruncate(*descriptor, (off_t)bytes) != 0)
+        return NULL;
+    char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | (sealed_for_writing ? F_SEAL_FUTURE_WRITE : 0);
+    if (mapped == MAP_FAILED || fcntl(*descriptor, F_ADD_SEALS, seals | F_SEAL_SEAL) != 0)
+        return NULL;
+    return mapped;
+}
+
+bool worker_make_buffers(struct worker *worker)
+{
+    worker->control = (void *)make_file(&worker->descriptors[0], sizeof *worker->control, true);
+    worker->report = (void *)make_file(&worker->descriptors[3], sizeof *worker->report, false);
+    if (!worker->control || !worker->report)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
+    struct cell_control *control = worker->control;
+    control->magic = CELL_MAGIC;
+    control->input_count = worker->part->input_count;
+    control->output_count = worker->part->output_count;
+    control->slot_count = worker->slots;
+    control->threads = worker->launch->threads;
+    unsigned layers = worker->launch->layers & sandbox_available();
+    control->confine_files = (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
+    control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
+    for (int i = 0; i < worker->part->symbol_count; i++)
+        control->sizes[i] = worker->launch->binding->sizes[i];
+    for (int i = 0; i < worker->part->scalar_count; i++)
+        control->scalars[i] = worker->launch->binding->scalars[i];
+    lay_out(worker);
+    worker->inputs =
+        make_file(&worker->descriptors[1], worker->input_bytes ? worker->input_bytes : PAGE, true);
+    worker->outputs = make_file(&worker->descriptors[2], worker->output_bytes, false);
+    if (!worker->inputs || !worker->outputs)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
+    return true;
+}
+
+static void encode(const struct array *array, char *out)
+{
+    size_t width = dtype_bytes(array->dtype);
+    for (int64_t i = 0; i < array->count; i++) {
+        if (array->floats)
+            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
+        else
+            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
+    }
+}
+
+/* Large of either sign, and NaN: whoever reads them by mistake shall notice. */
+static const unsigned char poisons[] = {0xdb, 0x5b, 0xff, 0x7f};
+
+/* `around` fills what lies beside the data, `inside` the outputs and scratch themselves. */
+static void fill(struct worker *worker, int slot, const struct draw *draw, unsigned char around,
+                 unsigned char inside)
+{
+    int inputs = worker->part->input_count, outputs = worker->part->output_count;
+    worker->around[slot] = around;
+    for (int i = 0; i < inputs; i++) {
+        const struct cell_region *region = &worker->control->regions[slot][i];
+        memset(worker->inputs + region->offset, around, region->bytes);
+        encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
+    }
+    for (int o = 0; o <= outputs; o++) {
+        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
+                                   : (size_t)worker->launch->scratch;
+        memset(worker->outputs + region->offset, around, region->bytes);
+        memset(worker->outputs + region->offset + region->data, inside, bytes);
+    }
+}
+
+void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw)
+{
+    unsigned char poison = poisons[(unsigned)slot % sizeof poisons];
+    fill(worker, slot, draw, poison, poison);
+}
+
+/* ---- the cell ---- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static const char *status_line(const struct worker *worker, const char *name, char *text,
+                               size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)worker->process.pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = descriptor >= 0 ? read(descriptor, text, size - 1) : -1;
+    if (descriptor >= 0)
+        close(descriptor);
+    text[got > 0 ? got : 0] = 0;
+    const char *line = strstr(text, name);
+    return line ? line + strlen(name) : NULL;
+}
+
+/* What the system says about the cell; 0 when it does not say. */
+static int cell_status(const struct worker *worker, const char *name)
+{
+    char text[4096];
+    const char *line = status_line(worker, name, text, sizeof text);
+    return line ? atoi(line) : 0;
+}
+
+enum waited worker_wait(struct worker *worker, double seconds, int *status)
+{
+    double deadline = now() + seconds;
+    struct timespec pause = {0, 20000};
+    for (;;) {
+        pid_t got = waitpid(worker->process.pid, status, WUNTRACED | WNOHANG);
+        if (got == worker->process.pid)
+            return WIFSTOPPED(*status) ? WAITED_STOPPED : WAITED_ENDED;
+        if (got < 0 && errno != EINTR)
+            return WAITED_ENDED;
+        if (now() > deadline)
+            return WAITED_TOO_LONG;
+        if (pause.tv_nsec >= 1000000 && cell_status(worker, "\nThreads:") > MOST_THREADS)
+            return WAITED_CROWDED;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 2000000)
+            pause.tv_nsec += pause.tv_nsec / 4;
+    }
+}
+
+/* Room for the buffers, their guards and stacks, and a good deal for the kernel itself. */
+static int64_t memory_limit(const struct worker *worker)
+{
+    int tensors = worker->part->input_count + worker->part->output_count + 1;
+    int64_t guards = (int64_t)worker->slots * tensors * (2 << 20);
+    return (int64_t)(worker->input_bytes + worker->output_bytes) + guards + ((int64_t)4 << 30) +
+           (int64_t)worker->launch->threads * (256 << 20);
+}
+
+static bool start_program(struct worker *worker, const char *runner)
+{
+    const struct launch *launch = worker->launch;
+    const char *const arguments[] = {runner, launch->library, NULL};
+    const char *const readable[] = {"/usr/lib", "/lib",          "/lib64",    "/etc/ld.so.cache",
+                                    runner,     launch->library, "/dev/null", NULL};
+    const char *const writable[] = {"/dev/null", NULL};
+    struct sandbox_policy policy = {.layers = launch->layers,
+                                    .readable = readable,
+                                    .writable = writable,
+                                    .calls = SANDBOX_CALLS_ALL,
+                                    .memory = memory_limit(worker),
+                                    .stack = 64 << 20};
+    struct sandbox_program program = {.arguments = arguments,
+                                      .descriptors = worker->descriptors,
+                                      .descriptor_count = 4,
+                                      .output = -1};
+    struct error error = {0};
+    if (!sandbox_start(&policy, &program, &worker->process, &error))
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+    return true;
+}
+
+/* First nothing of the kernel runs, then it is loaded, and that may run code of its own. */
+bool worker_start_cell(struct worker *worker, const char *runner)
+{
+    enum { SECCOMP_FILTERED = 2 };
+    int status = 0;
+    if (!start_program(worker, runner))
+        return false;
+    enum waited waited = worker_wait(worker, LOAD_SECONDS, &status);
+    if (waited != WAITED_STOPPED)
+        return waited == WAITED_TOO_LONG
+                   ? worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell did not start in time")
+                   : worker_report_end(worker, waited, status);
+    worker->prepared = true;
+    worker->result->layers = worker->process.layers;
+    if (cell_status(worker, "\nSeccomp:") != SECCOMP_FILTERED)
+        worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
+    kill(worker->process.pid, SIGCONT);
+    waited = worker_wait(worker, LOAD_SECONDS, &status);
+    if (waited == WAITED_TOO_LONG)
+        return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
+    if (waited != WAITED_STOPPED)
+        return worker_report_end(worker, waited, status);
+    if (worker->report->state != CELL_READY)
+        return worker_fail(worker, OUTCOME_CHEAT,
+                           "the kernel stopped its process while being loaded");
+    return true;
+}
+
+/* ---- calls ---- */
+
+static bool call_slot(struct worker *worker, int slot)
+{
+    worker->control->call_count = 1;
+    worker->control->calls[0] = (uint16_t)slot;
+    worker->report->returned = 0;
+    int status = 0;
+    kill(worker->process.pid, SIGCONT);
+    enum waited waited = worker_wait(worker, worker->launch->seconds, &status);
+    if (waited != WAITED_STOPPED)
+        return worker_report_end(worker, waited, status);
+    if (worker->report->state != CELL_DONE)
+        return worker_fail(worker, OUTCOME_CHEAT,
+                           "the kernel stopped its process before it was done");
+    int returned = worker->report->returned;
+    if (returned != 0) {
+        char message[120];
+        snprintf(message, sizeof message, "the kernel returned %d: it cannot do this call",
+                 returned);
+        return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
+    }
+    return true;
+}
+
+/* What lies around the data must be as it was. */
+static bool surroundings_intact(struct worker *worker, int slot)
+{
+    int inputs = worker->part->input_count, outputs = worker->part->output_count;
+    for (int o = 0; o <= outputs; o++) {
+        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
+                                   : (size_t)worker->launch->scratch;
+        const unsigned char *at = (const unsigned char *)worker->outputs + region->offset;
+        for (size_t i = 0; i < region->bytes; i++) {
+            if (i == region->data)
+                i += bytes;
+            if (i >= region->bytes || at[i] == worker->around[slot])
+                continue;
+            const char *name =
+                o < outputs ? worker->part->tensors[worker->part->outputs[o]].name : "scratch";
+            long long distance = (long long)i - (long long)region->data;
+            snprintf(worker->result->message, sizeof worker->result->message,
+                     "'%s' was written out of bounds, at byte %lld of %lld", name, distance,
+                     (long long)bytes);
+            worker->result->outcome = OUTCOME_OUT_OF_BOUNDS;
+            return false;
+        }
+    }
+    return true;
+}
+
+void worker_output_pointers(const struct worker *worker, int slot, const void **pointers)
+{
+    int inputs = worker->part->input_count;
+    for (int o = 0; o < worker->part->output_count; o++) {
+        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        pointers[o] = worker->outputs + region->offset + region->data;
+    }
+}
+
+/* Of all outputs of a slot, taken at once: a later call could change them. */
+static uint64_t output_hash(const struct worker *worker, int slot)
+{
+    const void *pointers[CELL_MAX_TENSORS];
+    uint64_t hash = 0;
+    worker_output_pointers(worker, slot, pointers);
+    for (int o = 0; o < worker->part->output_count; o++)
+        hash = hash_bytes(pointers[o], worker_tensor_bytes(worker, worker->part->outputs[o]), hash);
+    return hash;
+}
+
+static void compare_slot(const struct worker *worker, int slot, int draw,
+                         struct comparison *comparison)
+{
+    const void *pointers[CELL_MAX_TENSORS];
+    worker_output_pointers(worker, slot, pointers);
+    compare_outputs(worker->launch->binding, &worker->launch->draws[draw], pointers, comparison);
+}
+
+/* Calls again over other rubbish; the hash of what comes out, or 0 when it does not come back. */
+static uint64_t call_again(struct worker *worker, int slot, int draw, unsigned char around,
+                           unsigned char inside)
+{
+    struct launch_result kept = *worker->result;
+    fill(worker, slot, &worker->launch->draws[draw], around, inside);
+    bool good = worker->process.pid > 0 && call_slot(worker, slot);
+    *worker->result = kept;
+    return good ? output_hash(worker, slot) : 0;
+}
+
+/* The result of a slot is off. Does it depend on what a kernel has no business to read? */
+static bool explain_mismatch(struct worker *worker, int slot, int draw, bool was_right_once)
+{
+    struct launch_result *result = worker->result;
+    unsigned char poison = worker->around[slot], other = (unsigned char)(poison ^ 0x80);
+    uint64_t first = output_hash(worker, slot);
+    bool repeats = call_again(worker, slot, draw, poison, poison) == first;
+    uint64_t beside = repeats ? call_again(worker, slot, draw, other, poison) : first;
+    uint64_t before = repeats ? call_again(worker, slot, draw, poison, other) : first;
+    result->outcome = result->comparison.outcome;
+    const char *message = result->outcome == OUTCOME_WRONG ? "the result is wrong"
+                                                           : "the result is not accurate enough";
+    if (repeats && beside != first) {
+        result->outcome = OUTCOME_OUT_OF_BOUNDS;
+        message = "the result depends on bytes that lie beside the tensors";
+    } else if (was_right_once) {
+        result->outcome = OUTCOME_UNSTABLE;
+        message = "the same inputs gave a right result once and a wrong one later or elsewhere";
+    } else if (repeats && before != first) {
+        message = "the result is wrong: it depends on what outputs or scratch held before";
+    }
+    snprintf(result->message, sizeof result->message, "%s", message);
+    return false;
+}
+
+/* Twice, in the two slots: other addresses, other rubbish, the guard on the other side. */
+static bool check_draw(struct worker *worker, int draw)
+{
+    uint64_t hashes[2];
+    double worst = worker->result->comparison.worst;
+    for (int slot = 0; slot < 2; slot++) {
+        unsigned char poison = poisons[(unsigned)(2 * draw + slot) % sizeof poisons];
+        fill(worker, slot, &worker->launch->draws[draw], poison, poison);
+        if (!call_slot(worker, slot) || !surroundings_intact(worker, slot))
+            return false;
+        struct comparison comparison;
+        compare_slot(worker, slot, draw, &comparison);
+        if (comparison.worst < worst)
+            comparison.worst = worst;
+        worker->result->comparison = comparison;
+        worst = comparison.worst;
+        if (comparison.outcome != OUTCOME_OK)
+            return explain_mismatch(worker, slot, draw, slot > 0);
+        hashes[slot] = output_hash(worker, slot);
+    }
+    if (worker->launch->deterministic && hashes[0] != hashes[1])
+        return worker_fail(
+            worker, OUTCOME_UNSTABLE,
+            "the same inputs gave different results, and the task says `deterministic`");
+    return true;
+}
+
+static void work(const struct launch *launch, const char *runner, struct launch_result *result)
+{
+    struct worker worker = {
+        .launch = launch, .part = launch->binding->part, .result = result, .slots = 2};
+    result->outcome = OUTCOME_JUDGE_FAULT;
+    bool good = worker_make_buffers(&worker) && worker_start_cell(&worker, runner);
+    for (int draw = 0; good && draw < launch->draw_count; draw++) {
+        result->draw = draw;
+        good = check_draw(&worker, draw);
+    }
+    sandbox_kill(&worker.process);
+    if (good)
+        result->outcome = OUTCOME_OK;
+}
+
+/* The cell's runner lies beside smelt, or where it was installed. */
+const char *launch_find_runner(struct arena *arena)
+{
+    const char *own = process_own_path(arena);
+    const char *slash = own ? strrchr(own, '/') : NULL;
+    const char *chosen = getenv("SMELT_CELL");
+    if (chosen && *chosen)
+        return chosen;
+    if (slash) {
+        static const char *const places[] = {"smelt-cell", "../libexec/smelt/smelt-cell",
+                                             "../smelt-cell"};
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - own), own, places[i]);
+            if (access(path, X_OK) == 0)
+                return path;
+        }
+    }
+    return NULL;
+}
+
+bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error)
+{
+    struct arena arena = {0};
+    const char *runner = launch_find_runner(&arena);
+    if (!runner) {
+        arena_release(&arena);
+        error_set(error, ERROR_MISSING_TOOL, "the runner 'smelt-cell' is not found");
+        error_hint(error, "it is built by make, beside smelt; SMELT_CELL names another");
+        return false;
+    }
+    sandbox_available(); /* found out once, here, not in every worker */
+    struct launch_result *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        arena_release(&arena);
+        return error_system(error, ERROR_OUT_OF_MEMORY, "no memory for a result");
+    }
+    pid_t self = getpid(), worker = fork();
+    if (worker == 0) {
+        sandbox_follow(self);
+        work(launch, runner, shared);
+        _exit(0);
+    }
+    int status = 0;
+    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
+        ;
+    *result = *shared;
+    munmap(shared, sizeof *shared);
+    arena_release(&arena);
+    if (worker < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        *result = (struct launch_result){.outcome = OUTCOME_JUDGE_FAULT,
+                                         .message = "the judge's own worker failed"};
+    return true;
+}

@@ -1,0 +1,44 @@
+/*
+ * Private to src/judge: a worker and its cell, shared by checking and timing.
+ */
+#ifndef SMELT_JUDGE_LAUNCH_H
+#define SMELT_JUDGE_LAUNCH_H
+
+#include "judge/private.h"
+#include "runtime/cell.h"
+
+enum { PAGE = 4096, ALIGNMENT = 64, LOAD_SECONDS = 10, MOST_THREADS = 1024 };
+
+struct worker {
+    const struct launch *launch;
+    const struct ir_part *part;
+    struct launch_result *result;
+    struct cell_control *control; /* ours: the cell cannot write it */
+    struct cell_report *report;   /* the cell's: believe nothing */
+    struct cell_report seen;      /* a copy of it, once the cell has ended */
+    char *inputs, *outputs;       /* the two files, mapped */
+    size_t input_bytes, output_bytes;
+    int descriptors[4];
+    struct sandbox_process process;
+    bool prepared; /* the cell stood ready before anything of the kernel ran */
+    int slots;
+    unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
+};
+
+enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG, WAITED_CROWDED };
+
+/* Sets the outcome and returns false. */
+bool worker_fail(struct worker *worker, enum outcome outcome, const char *message);
+size_t worker_tensor_bytes(const struct worker *worker, int tensor);
+bool worker_make_buffers(struct worker *worker);
+/* Writes a draw's inputs into a slot and poison over its outputs. */
+void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw);
+bool worker_start_cell(struct worker *worker, const char *runner);
+enum waited worker_wait(struct worker *worker, double seconds, int *status);
+/* Says why the cell ended or did not stop; returns false. */
+bool worker_report_end(struct worker *worker, enum waited waited, int status);
+void worker_output_pointers(const struct worker *worker, int slot, const void **pointers);
+/* The path of smelt-cell; NULL when it is not found. */
+const char *launch_find_runner(struct arena *arena);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * Private to src/judge.
+ */
+#ifndef SMELT_JUDGE_PRIVATE_H
+#define SMELT_JUDGE_PRIVATE_H
+
+#include "judge/folder.h"
+#include "judge/judge.h"
+#include "kernel/kernel.h"
+#include "oracle/oracle.h"
+
+enum { JUDGE_MAX_DRAWS = 8 };
+
+/* ---- compiling (compile.c) ---- */
+
+struct compiled {
+    bool done;             /* the kernel compiled */
+    const char *library;   /* path of the shared object, when done */
+    const char *directory; /* private; removed by compiled_release */
+    struct folder folder;  /* the same */
+    const char *output;    /* what the compiler said */
+    unsigned layers;       /* it was confined by */
+    double seconds;
+};
+
+/* False only when the compiler could not be run at all. */
+bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
+                    struct error *error);
+void compiled_release(struct compiled *compiled);
+
+/* How a tool fared that works on what a kernel's author wrote. */
+struct tool_run {
+    bool started, in_time; /* not started: the judge's fault */
+    int status;            /* exit status; -1: ended by a signal */
+    const char *output;    /* the first 16 KB of what it said */
+    double seconds;
+};
+
+/* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
+void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
+              struct tool_run *run);
+
+/* ---- timing (timing.c) ---- */
+
+struct candidate { /* a kernel on its way to a verdict */
+    const struct source *source;
+    struct compiled compiled;
+    struct verdict *verdict;
+};
+
+/* Times the cases marked `time`, all kernels that are ok so far and the baselines against each
+ * other, and fills in the verdicts. False when the judge failed. */
+bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
+                  uint64_t seed, const struct candidate *candidates, int count,
+                  struct error *error);
+
+/* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
+
+struct draw {
+    const char *name;       /* "normal", "sparse" */
+    struct array *inputs;   /* one per input of the root */
+    struct array *expected; /* one per output, not rounded */
+    double **limits;        /* per output, per element; NULL: must be exact */
+};
+
+/* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
+bool draw_make(struct arena *arena, const struct task *task, const struct task_case *task_case,
+               const struct ir_binding *binding, struct oracle_code *code, int number,
+               uint64_t seed, struct draw *draw, struct error *error);
+int draw_count(const struct task_case *task_case);
+
+/* ---- held cases (held.c) ---- */
+
+enum { JUDGE_HELD_CASES = 2 };
+
+/* A case of the judge's own, like another but for its sizes; false when there is none. */
+bool held_make(struct arena *arena, const struct task *task, const struct task_case *like,
+               const struct kernel *kernel, uint64_t seed, struct task_case *out);
+
+/* ---- comparing (compare.c) ---- */
+
+struct comparison {
+    enum outcome outcome; /* OK, WRONG or INACCURATE */
+    int output;
+    int64_t element; /* the first that is off */
+    double expected, got, limit;
+    int64_t wrong, total;
+    double worst; /* in units of the limit */
+    char pattern[120];
+};
+
+/* `bytes` are the outputs as the kernel left them, in their own types. */
+void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
+                     const void *const *bytes, struct comparison *comparison);
+
+/* ---- launching (launch.c) ---- */
+
+struct launch {
+    const struct ir_binding *binding;
+    const char *library;   /* shared object */
+    const char *directory; /* it may be read by the cell */
+    int64_t scratch;
+    int threads;
+    double seconds;  /* for one call */
+    unsigned layers; /* wanted */
+    const struct draw *draws;
+    int draw_count;
+    bool deterministic;
+    bool opens_libraries; /* a baseline of ours: it may read the system's libraries */
+};
+
+struct launch_result {
+    enum outcome outcome;
+    int draw;
+    unsigned layers;
+    struct comparison comparison;
+    char message[400], detail[400];
+};
+
+/* Runs every draw twice, at different addresses, in a process of its own. */
+bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error);
+
+#endif

@@ -1,0 +1,427 @@
+/*
+ * The manifest at the head of a kernel: read, checked against the part it is for, printed.
+ *
+ * It starts with `// smelt kernel 1` and goes on while lines start with `//` and a word. Every line
+ * is one entry of a table; all faults are collected, so that one look repairs them all.
+ */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+#include "kernel/expression.h"
+
+static const char HEAD[] = "// smelt kernel";
+
+enum { LINE_BYTES = 4 << 20, KERNEL_MAX_THREADS = 4096 };
+
+struct manifest {
+    struct arena *arena;
+    const struct ir_part *part;
+    struct kernel *kernel;
+    struct errors *errors;
+};
+
+/* ---- pieces of text ---- */
+
+static const char *piece_text(struct arena *arena, struct place piece)
+{
+    return arena_copy(arena, piece.source->text + piece.offset, piece.length);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct place piece_trim(struct place piece)
+{
+    const char *text = piece.source->text;
+    while (piece.length && is_blank(text[piece.offset]))
+        piece.offset++, piece.length--;
+    while (piece.length && is_blank(text[piece.offset + piece.length - 1]))
+        piece.length--;
+    return piece;
+}
+
+/* The line that starts at this offset, without its end. */
+static struct place line_at(const struct source *source, size_t offset)
+{
+    const char *end = memchr(source->text + offset, '\n', source->length - offset);
+    size_t length = end ? (size_t)(end - source->text) - offset : source->length - offset;
+    return piece_trim((struct place){source, offset, length});
+}
+
+static size_t line_after(const struct source *source, size_t offset)
+{
+    const char *end = memchr(source->text + offset, '\n', source->length - offset);
+    return end ? (size_t)(end - source->text) + 1 : source->length;
+}
+
+static bool piece_starts(struct place piece, const char *with)
+{
+    size_t length = strlen(with);
+    return piece.length >= length && memcmp(piece.source->text + piece.offset, with, length) == 0;
+}
+
+/* Cuts the first word off. */
+static struct place piece_word(struct place *piece)
+{
+    struct place word = *piece = piece_trim(*piece);
+    word.length = 0;
+    while (word.length < piece->length && !is_blank(word.source->text[word.offset + word.length]))
+        word.length++;
+    piece->offset += word.length;
+    piece->length -= word.length;
+    *piece = piece_trim(*piece);
+    return word;
+}
+
+/* ---- which instance of the op ---- */
+
+/* Inputs of a list are named xs.0, xs.1: how long the one is that input `first` begins; else 0. */
+static int list_length(const struct ir_part *part, int first, const char **dot)
+{
+    const char *name = part->tensors[part->inputs[first]].name;
+    *dot = strrchr(name, '.');
+    if (!*dot || strcmp(*dot, ".0") != 0)
+        return 0;
+    int count = 1;
+    while (first + count < part->input_count &&
+           strncmp(part->tensors[part->inputs[first + count]].name, name,
+                   (size_t)(*dot - name) + 1) == 0)
+        count++;
+    return count;
+}
+
+void kernel_print_instance(struct text *out, const struct ir_part *part)
+{
+    const char *between = "";
+    for (int i = 0; i < part->type_count; i++, between = " ")
+        text_printf(out, "%s%s=%s", between, part->types[i].name, dtype_name(part->types[i].dtype));
+    for (int i = 0; i < part->family_count; i++, between = " ")
+        text_printf(out, "%s%s=%d", between, part->families[i].name, part->families[i].count);
+    for (int i = 0; i < part->input_count; i++) {
+        const char *dot, *name = part->tensors[part->inputs[i]].name;
+        int count = list_length(part, i, &dot);
+        if (count == 0)
+            continue;
+        text_printf(out, "%s%.*s=%d", between, (int)(dot - name), name, count);
+        between = " ";
+    }
+}
+
+/* "conv2d" for the part "conv2d.2", which is told apart from another of the same op. */
+static const char *op_name(struct arena *arena, const struct ir_part *part)
+{
+    return arena_copy(arena, part->name, strcspn(part->name, "."));
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += length) {
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* The same words in any order. */
+static bool check_instance(struct manifest *m, struct place piece, const char *name)
+{
+    struct text wanted = text_new(m->arena);
+    kernel_print_instance(&wanted, m->part);
+    struct place rest = piece, wrong = {0};
+    int given = 0, asked = 0;
+    for (const char *at = wanted.at; *at; at += strspn(at, " ")) {
+        asked++;
+        at += strcspn(at, " ");
+    }
+    struct text seen = text_new(m->arena);
+    while (rest.length) {
+        struct place word = piece_word(&rest);
+        const char *text = piece_text(m->arena, word);
+        given++;
+        if (!wrong.source && (!has_word(wanted.at, text) || has_word(seen.at, text)))
+            wrong = word;
+        text_printf(&seen, "%s ", text);
+    }
+    m->kernel->instance = wanted.at;
+    if (!wrong.source && given == asked)
+        return true;
+    struct error *error =
+        errors_add(m->errors, ERROR_MANIFEST_INSTANCE, wrong.source ? wrong : piece,
+                   "the kernel is for %s%s%s, the task asks for %s%s%s", name, given ? " " : "",
+                   piece_text(m->arena, piece), name, asked ? " " : "", wanted.at);
+    error_hint(error, "write '// op %s%s%s', or judge it by a task for what it says", name,
+               asked ? " " : "", wanted.at);
+    return false;
+}
+
+/* ---- the entries ---- */
+
+static bool read_op(struct manifest *m, struct place value)
+{
+    struct place rest = value, word = piece_word(&rest);
+    const char *wanted = op_name(m->arena, m->part);
+    m->kernel->op = piece_text(m->arena, word);
+    if (strcmp(m->kernel->op, wanted) != 0) {
+        struct error *error =
+            errors_add(m->errors, ERROR_MANIFEST_OP, word,
+                       "the kernel is for op '%s', the task for op '%s'", m->kernel->op, wanted);
+        error_hint(error, "give it a task of its own op, or correct its manifest");
+        return false;
+    }
+    return check_instance(m, rest, wanted);
+}
+
+static bool read_target(struct manifest *m, struct place value)
+{
+    m->kernel->target = piece_text(m->arena, value);
+    if (strcmp(m->kernel->target, "cpu") == 0)
+        return true;
+    struct error *error =
+        errors_add(m->errors, ERROR_MANIFEST_TARGET, value, "no target '%s'", m->kernel->target);
+    error_hint(error, "write '// target cpu'");
+    return false;
+}
+
+static bool read_holds(struct manifest *m, struct place value)
+{
+    return expression_facts(m->arena, m->part, value, m->kernel, m->errors);
+}
+
+static bool read_scratch(struct manifest *m, struct place value)
+{
+    m->kernel->scratch = expression_size(m->arena, m->part, value, m->errors);
+    return m->kernel->scratch != NULL;
+}
+
+static bool read_threads(struct manifest *m, struct place value)
+{
+    const char *text = piece_text(m->arena, value);
+    size_t digits = strspn(text, "0123456789");
+    int count = 0;
+    for (size_t i = 0; i < digits && count <= KERNEL_MAX_THREADS; i++)
+        count = count * 10 + (text[i] - '0');
+    if (text[digits] || count < 1 || count > KERNEL_MAX_THREADS) {
+        struct error *error =
+            errors_add(m->errors, ERROR_MANIFEST_LINE, value, "threads cannot be '%s'", text);
+        error_hint(error, "it is a number from 1 to %d; leave the line out for any number",
+                   KERNEL_MAX_THREADS);
+        return false;
+    }
+    m->kernel->threads = count;
+    return true;
+}
+
+static const struct entry {
+    const char *word;
+    const char *example; /* of what follows */
+    bool needed;
+    bool (*read)(struct manifest *m, struct place value);
+} ENTRIES[] = {
+    {"op", "op softmax T=f32 B=1", true, read_op},
+    {"target", "target cpu", true, read_target},
+    {"holds", "holds D % 4 == 0, D <= 8192", false, read_holds},
+    {"scratch", "scratch 4*D", false, read_scratch},
+    {"threads", "threads 1", false, read_threads},
+};
+
+enum { ENTRY_COUNT = sizeof ENTRIES / sizeof *ENTRIES };
+
+static void fail_word(struct manifest *m, struct place word)
+{
+    const char *text = piece_text(m->arena, word), *names[ENTRY_COUNT];
+    for (int i = 0; i < ENTRY_COUNT; i++)
+        names[i] = ENTRIES[i].word;
+    struct error *error =
+        errors_add(m->errors, ERROR_MANIFEST_LINE, word, "a manifest has no line '%.60s'", text);
+    const char *nearest = spelling_nearest(text, names, ENTRY_COUNT);
+    if (nearest)
+        error_hint(error, "did you mean '%s'?", nearest);
+    else
+        error_hint(error, "its lines are op, target, holds, scratch and threads; an empty line "
+                          "ends it, other comments come after that");
+}
+
+static bool read_line(struct manifest *m, struct place line, struct place *seen)
+{
+    struct place value = line, word = piece_word(&value);
+    const char *text = piece_text(m->arena, word);
+    int entry = 0;
+    while (entry < ENTRY_COUNT && strcmp(text, ENTRIES[entry].word) != 0)
+        entry++;
+    if (entry == ENTRY_COUNT) {
+        fail_word(m, word);
+        return false;
+    }
+    if (seen[entry].source) {
+        struct error *error =
+            errors_add(m->errors, ERROR_MANIFEST_REPEATED, word, "'%s' is said twice", text);
+        error_note(error, seen[entry], "the first time");
+        error_hint(error, "one line says all of it: several facts are joined by commas");
+        return false;
+    }
+    seen[entry] = word;
+    if (value.length == 0 || value.length > LINE_BYTES) {
+        struct error *error = errors_add(
+            m->errors, value.length ? ERROR_MANIFEST_LIMIT : ERROR_MANIFEST_LINE, word,
+            value.length ? "the line '%s' is longer than what is read" : "'%s' says nothing", text);
+        error_hint(error, "for example: // %s", ENTRIES[entry].example);
+        return false;
+    }
+    return ENTRIES[entry].read(m, value);
+}
+
+/* ---- the whole ---- */
+
+static struct place after_slashes(struct place line)
+{
+    line.offset += 2;
+    line.length -= 2;
+    return piece_trim(line);
+}
+
+static bool check_version(struct manifest *m, struct place line)
+{
+    struct place version = line;
+    version.offset += sizeof HEAD - 1;
+    version.length -= sizeof HEAD - 1;
+    version = piece_trim(version);
+    const char *text = piece_text(m->arena, version);
+    if (strcmp(text, "1") == 0)
+        return true;
+    struct error *error =
+        errors_add(m->errors, ERROR_MANIFEST_VERSION, version.length ? version : line,
+                   "a manifest of version '%s'", text);
+    error_hint(error, "this smelt reads version 1: %s 1", HEAD);
+    return false;
+}
+
+/* One that stands lower would be overlooked, and the kernel called at sizes it cannot do. */
+static bool check_head(struct manifest *m, const struct source *source, size_t start)
+{
+    for (size_t at = start; at < source->length; at = line_after(source, at)) {
+        struct place line = line_at(source, at);
+        if (!piece_starts(line, HEAD))
+            continue;
+        struct error *error = errors_add(m->errors, ERROR_MANIFEST_PLACE, line,
+                                         "a manifest that is not the first thing in the file");
+        error_hint(error, "move it to the top, above all other comments and code");
+        return false;
+    }
+    return true;
+}
+
+static size_t pass_empty_lines(const struct source *source)
+{
+    size_t at = 0;
+    while (at < source->length && (is_blank(source->text[at]) || source->text[at] == '\n'))
+        at++;
+    return at;
+}
+
+static bool read_lines(struct manifest *m, const struct source *source, size_t at)
+{
+    struct place seen[ENTRY_COUNT] = {{0}}, head = line_at(source, at);
+    if (!check_version(m, head))
+        return false;
+    bool good = true;
+    for (at = line_after(source, at); at < source->length; at = line_after(source, at)) {
+        struct place line = line_at(source, at);
+        if (!piece_starts(line, "//") || after_slashes(line).length == 0)
+            break;
+        if (!read_line(m, after_slashes(line), seen))
+            good = false;
+    }
+    for (int i = 0; i < ENTRY_COUNT; i++) {
+        if (!ENTRIES[i].needed || seen[i].source)
+            continue;
+        struct error *error = errors_add(m->errors, ERROR_MANIFEST_MISSING, head,
+                                         "the manifest has no line '%s'", ENTRIES[i].word);
+        error_hint(error, "for example: // %s", ENTRIES[i].example);
+        good = false;
+    }
+    return check_head(m, source, at) && good;
+}
+
+struct kernel *kernel_parse(struct arena *arena, const struct source *source,
+                            const struct ir_part *part, struct errors *errors)
+{
+    struct kernel *kernel = arena_new(arena, struct kernel);
+    struct manifest m = {arena, part, kernel, errors};
+    *kernel = (struct kernel){
+        .source = source, .op = op_name(arena, part), .instance = "", .target = "cpu"};
+    if (source->length > KERNEL_MAX_BYTES) {
+        errors_add(errors, ERROR_MANIFEST_LIMIT, (struct place){0},
+                   "%s is larger than the %d MiB a kernel may have", source->name,
+                   KERNEL_MAX_BYTES >> 20);
+        return NULL;
+    }
+    size_t start = pass_empty_lines(source);
+    kernel->has_manifest = start < source->length && piece_starts(line_at(source, start), HEAD);
+    if (kernel->has_manifest)
+        return read_lines(&m, source, start) ? kernel : NULL;
+    struct text instance = text_new(arena);
+    kernel_print_instance(&instance, part);
+    kernel->instance = instance.at;
+    return check_head(&m, source, start) ? kernel : NULL;
+}
+
+void kernel_print_manifest(struct text *out, const struct kernel *kernel,
+                           const struct ir_part *part)
+{
+    static const char *const RELATIONS[] = {"==", "!=", "<", "<="};
+    text_printf(out, "%s 1\n// op %s%s%s\n// target %s\n", HEAD, kernel->op,
+                *kernel->instance ? " " : "", kernel->instance, kernel->target);
+    for (int i = 0; i < kernel->holds_count; i++) {
+        text_add(out, i ? ", " : "// holds ");
+        ir_size_print(out, kernel->holds[i].a, part);
+        text_printf(out, " %s ", RELATIONS[kernel->holds[i].relation]);
+        ir_size_print(out, kernel->holds[i].b, part);
+    }
+    if (kernel->holds_count > 0)
+        text_char(out, '\n');
+    if (kernel->scratch) {
+        text_add(out, "// scratch ");
+        ir_size_print(out, kernel->scratch, part);
+        text_char(out, '\n');
+    }
+    if (kernel->threads > 0)
+        text_printf(out, "// threads %d\n", kernel->threads);
+}
+
+static bool fact_holds(const struct ir_fact *fact, const int64_t *sizes)
+{
+    int64_t a, b;
+    if (!ir_size_eval(fact->a, sizes, &a) || !ir_size_eval(fact->b, sizes, &b))
+        return false;
+    switch (fact->relation) {
+    case IR_RELATION_EQ: return a == b;
+    case IR_RELATION_NE: return a != b;
+    case IR_RELATION_LT: return a < b;
+    case IR_RELATION_LE: return a <= b;
+    }
+    return false;
+}
+
+bool kernel_holds(const struct kernel *kernel, const int64_t *sizes, const struct ir_fact **which)
+{
+    for (int i = 0; i < kernel->holds_count; i++) {
+        if (fact_holds(&kernel->holds[i], sizes))
+            continue;
+        if (which)
+            *which = &kernel->holds[i];
+        return false;
+    }
+    return true;
+}
+
+int64_t kernel_scratch(const struct kernel *kernel, const int64_t *sizes)
+{
+    int64_t bytes = 0;
+    if (!kernel->scratch)
+        return 0;
+    return ir_size_eval(kernel->scratch, sizes, &bytes) && bytes >= 0 ? bytes : -1;
+}

@@ -1,0 +1,88 @@
+/*
+ * Names of outcomes, and verdicts as JSON.
+ */
+#include "record/verdict.h"
+
+#include <math.h>
+
+const char *outcome_name(enum outcome outcome)
+{
+    static const char *const names[] = {
+        "ok",         "compile-error", "launch-error",  "crash",
+        "timeout",    "out-of-memory", "out-of-bounds", "wrong",
+        "inaccurate", "unstable",      "cheat",         "unsupported",
+        "judge-fault"};
+    return outcome < OUTCOME_COUNT ? names[outcome] : "judge-fault";
+}
+
+static void write_interval(struct json *json, const char *key, const struct interval *interval)
+{
+    json_object(json, key);
+    json_double(json, "low", interval->low);
+    json_double(json, "middle", interval->middle);
+    json_double(json, "high", interval->high);
+    json_end(json);
+}
+
+static void write_times(struct json *json, const struct case_result *result)
+{
+    if (isnan(result->microseconds))
+        return;
+    write_interval(json, "microseconds", &result->time);
+    json_double(json, "gigabytes_per_second", result->gigabytes);
+    json_double(json, "gigaflops", result->gigaflops);
+    json_int(json, "launches", result->rounds);
+    json_array(json, "speedups");
+    for (int i = 0; i < result->speedup_count; i++) {
+        const struct speedup *speedup = &result->speedups[i];
+        json_object(json, NULL);
+        json_string(json, "baseline", speedup->baseline);
+        json_double(json, "microseconds", speedup->microseconds);
+        write_interval(json, "ratio", &speedup->ratio);
+        json_bool(json, "decided", speedup->decided);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+void verdict_write(struct json *json, const char *name, const struct verdict *verdict)
+{
+    json_object(json, NULL);
+    json_string(json, "kernel", name);
+    json_string(json, "outcome", outcome_name(verdict->outcome));
+    json_string(json, "message", verdict->message);
+    json_string(json, "detail", verdict->detail);
+    json_string(json, "id", verdict->id);
+    if (verdict->mismatch) {
+        const struct mismatch *mismatch = verdict->mismatch;
+        json_object(json, "mismatch");
+        json_string(json, "tensor", mismatch->tensor);
+        json_array(json, "index");
+        for (int d = 0; d < mismatch->rank; d++)
+            json_int(json, NULL, mismatch->index[d]);
+        json_end(json);
+        json_double(json, "expected", mismatch->expected);
+        json_double(json, "got", mismatch->got);
+        json_double(json, "limit", mismatch->limit);
+        json_int(json, "wrong", mismatch->wrong);
+        json_int(json, "total", mismatch->total);
+        json_string(json, "pattern", mismatch->pattern);
+        json_end(json);
+    }
+    json_array(json, "cases");
+    for (int i = 0; i < verdict->case_count; i++) {
+        json_object(json, NULL);
+        json_string(json, "case", verdict->cases[i].text);
+        json_bool(json, "held", verdict->cases[i].held);
+        json_string(json, "outcome", outcome_name(verdict->cases[i].outcome));
+        json_double(json, "worst", verdict->cases[i].worst);
+        write_times(json, &verdict->cases[i]);
+        json_end(json);
+    }
+    json_end(json);
+    json_string(json, "isolation", verdict->isolation);
+    json_string(json, "compiler", verdict->compiler);
+    json_double(json, "compile_seconds", verdict->compile_seconds);
+    json_double(json, "check_seconds", verdict->check_seconds);
+    json_end(json);
+}

@@ -1,0 +1,2 @@
+/* none */
+int kernel;

@@ -1,0 +1,6 @@
+
+// mine
+// smelt kernel 2
+// target gpu
+// holds E == 
+// scratch (
