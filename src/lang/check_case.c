@@ -171,6 +171,14 @@ static bool take_sizes(struct tasking *tasking, const struct ast_line *line,
     return true;
 }
 
+/* true and false; also 1 and 0, so that a parameter of type T can be set alike for every T. */
+static bool take_truth(const struct ast_expression *value, double *scalar)
+{
+    *scalar = (double)value->integer;
+    return value->kind == AST_BOOL ||
+           (value->kind == AST_INTEGER && (value->integer == 0 || value->integer == 1));
+}
+
 static bool take_scalars(struct tasking *tasking, const struct ast_line *line,
                          const struct ir_part *part, double *scalars)
 {
@@ -185,7 +193,7 @@ static bool take_scalars(struct tasking *tasking, const struct ast_line *line,
         if (!named)
             scalars[i] = scalar->value;
         else if (scalar->dtype == DTYPE_BOOL)
-            good = named->value->kind == AST_BOOL, scalars[i] = (double)named->value->integer;
+            good = take_truth(named->value, &scalars[i]);
         else
             good = constant_number(named->value, &scalars[i]);
         if (!good) {

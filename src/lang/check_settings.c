@@ -1,6 +1,7 @@
 /*
  * Tasks from a command line, and the line that a task for an op may begin with.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "lang/check.h"
@@ -84,6 +85,14 @@ static void say_sizes(struct suggestion *suggestion, const struct ast_expression
         say_sizes(suggestion, expression->list.at[i]);
 }
 
+/* A value that fits a parameter of this type; 1 fits whatever T may be. */
+static const char *sample(const char *type)
+{
+    if (strcmp(type, "int") == 0)
+        return "2";
+    return strcmp(type, "bool") == 0 ? "true" : isupper((unsigned char)type[0]) ? "1" : "1.0";
+}
+
 void lang_suggest_case(struct text *out, const struct ast_op *op)
 {
     struct suggestion suggestion = {.out = out, .op = op, .said = map_new(out->arena)};
@@ -109,9 +118,6 @@ void lang_suggest_case(struct text *out, const struct ast_op *op)
         const struct ast_declaration *parameter = &op->parameters.at[i];
         for (size_t k = 0; !parameter->initial && k < parameter->names.count; k++)
             if (strcmp(parameter->type, "type") != 0)
-                say(&suggestion, parameter->names.at[k].name,
-                    strcmp(parameter->type, "int") == 0    ? "2"
-                    : strcmp(parameter->type, "bool") == 0 ? "true"
-                                                           : "1.0");
+                say(&suggestion, parameter->names.at[k].name, sample(parameter->type));
     }
 }
