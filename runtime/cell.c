@@ -53,17 +53,18 @@ _Noreturn static void give_up(const char *message)
 
 /* ---- buffers ---- */
 
-static void *map_region(const struct cell_region *region, int descriptor, int protection)
+/* A stretch of a file between pages that cannot be touched. */
+static char *map_stretch(uint64_t offset, uint64_t bytes, int descriptor, int protection)
 {
-    if (region->bytes == 0)
+    if (bytes == 0)
         return NULL;
-    size_t length = region->bytes + 2 * (size_t)GUARD;
+    size_t length = bytes + 2 * (size_t)GUARD;
     char *reserved =
         mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED)
         give_up("no address space for the buffers");
-    char *mapped = mmap(reserved + GUARD, region->bytes, protection,
-                        MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, (off_t)region->offset);
+    char *mapped = mmap(reserved + GUARD, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+                        descriptor, (off_t)offset);
     if (mapped == MAP_FAILED)
         give_up("the buffers could not be mapped");
     return mapped;
@@ -71,13 +72,22 @@ static void *map_region(const struct cell_region *region, int descriptor, int pr
 
 static void map_buffers(void)
 {
+    enum { INPUTS = 4, OUTPUTS = 5 };
     int count = control->input_count + control->output_count + 1;
+    char *inputs = NULL, *outputs = NULL;
+    if (control->packed) {
+        inputs = map_stretch(0, control->input_bytes, INPUTS, PROT_READ);
+        outputs = map_stretch(0, control->output_bytes, OUTPUTS, PROT_READ | PROT_WRITE);
+    }
     for (int slot = 0; slot < control->slot_count; slot++)
         for (int i = 0; i < count; i++) {
             bool is_input = i < control->input_count;
             const struct cell_region *region = &control->regions[slot][i];
             char *mapped =
-                map_region(region, is_input ? 4 : 5, is_input ? PROT_READ : PROT_READ | PROT_WRITE);
+                control->packed
+                    ? (is_input ? inputs : outputs) + region->offset
+                    : map_stretch(region->offset, region->bytes, is_input ? INPUTS : OUTPUTS,
+                                  is_input ? PROT_READ : PROT_READ | PROT_WRITE);
             tensors[slot][i] = mapped ? mapped + region->data : NULL;
             report->mapped[slot][i] = (uint64_t)(uintptr_t)mapped;
         }

@@ -15,7 +15,7 @@
 enum {
     CELL_MAGIC = 0x736d6c74,
     CELL_MAX_TENSORS = 64, /* and one more for scratch */
-    CELL_MAX_SLOTS = 64,
+    CELL_MAX_SLOTS = 256,
     CELL_MAX_CALLS = 4096,
     CELL_MAX_SIZES = 256,
     CELL_MAX_SCALARS = 64,
@@ -23,7 +23,7 @@ enum {
 
 /* Where a tensor of a slot lies in its file, and where its data starts within that stretch. */
 struct cell_region {
-    uint64_t offset, bytes; /* multiples of the page size; bytes 0: nothing there */
+    uint64_t offset, bytes; /* multiples of the page size unless packed; bytes 0: nothing there */
     uint64_t data;          /* multiple of 64 */
 };
 
@@ -44,6 +44,8 @@ struct cell_control { /* from the judge */
     int32_t input_count, output_count; /* the region after the outputs is scratch */
     int32_t slot_count, threads;
     int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
+    int32_t packed;                       /* one mapping per file instead of one per region */
+    uint64_t input_bytes, output_bytes;   /* of the files */
     int64_t sizes[CELL_MAX_SIZES];
     double scalars[CELL_MAX_SCALARS];
     struct cell_region regions[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];

@@ -4,10 +4,10 @@
  * interval and not hidden in it.
  *
  * Inside a launch the cell is stopped whenever its clock is not running. Before each batch of calls
- * the worker changes some values of every input and poisons secret elements of the outputs; then it
- * stamps, continues the cell, waits until every thread of it has stopped, and stamps again. What
- * the last batch left behind is compared with the oracle at the secret elements; the kernel cannot
- * know which batch is the last.
+ * the worker writes new values for every call of it (refresh.c); then it stamps, continues the
+ * cell, waits until every thread of it has stopped, and stamps again. No two calls of a batch share
+ * a slot, so none can be left out. What one batch left behind is compared with the oracle: which
+ * batch, which calls and which elements is chosen afterwards.
  */
 #include "judge/contest.h"
 
@@ -25,20 +25,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "judge/launch.h"
+#include "judge/refresh.h"
 #include "os/os.h"
 
 enum {
-    SLOT_BYTES = 64 << 20, /* all slots of a launch together */
-    SECRET_POINTS = 24,    /* per output and slot */
-    CHANGED_VALUES = 8,    /* per input, slot and batch */
     LEAST_BATCHES = 5,
-    CUT_ROUNDS = 3, /* before a loser may be left out */
+    MOST_BATCHES = 48,
+    COMPARED_SLOTS = 2, /* of one batch */
+    CUT_ROUNDS = 3,     /* before a loser may be left out */
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
-
-static const double batch_seconds = 1e-3;
+static const double lap_seconds = 4e-3; /* of timed batches in a launch, at least */
 
 /* What one launch found. */
 struct lap {
@@ -52,137 +50,26 @@ struct timer {
     const struct contest *contest;
     const struct contestant *contestant;
     struct worker worker;
-    struct arena arena;
-    struct draw *slots; /* own copies of the inputs: they change */
-    int64_t (*secrets)[CELL_MAX_TENSORS][SECRET_POINTS];
+    struct refresh refresh;
     struct random random;
     struct launch_result result;
     bool is_empty; /* computes nothing, so nothing is compared */
 };
 
-/* ---- values ---- */
-
-static void copy_draws(struct timer *timer)
-{
-    const struct ir_part *part = timer->contest->binding->part;
-    int count = timer->worker.slots;
-    timer->slots = arena_array(&timer->arena, (size_t)count, sizeof *timer->slots);
-    timer->secrets = arena_array(&timer->arena, (size_t)count, sizeof *timer->secrets);
-    for (int s = 0; s < count; s++) {
-        const struct draw *draw = &timer->contest->draws[s % timer->contest->draw_count];
-        timer->slots[s] = *draw;
-        timer->slots[s].inputs = arena_array(&timer->arena, (size_t)part->input_count + 1,
-                                             sizeof *timer->slots[s].inputs);
-        for (int i = 0; i < part->input_count; i++) {
-            struct array *own = &timer->slots[s].inputs[i];
-            *own = draw->inputs[i];
-            if (!own->floats)
-                continue;
-            array_alloc(&timer->arena, own);
-            memcpy(own->floats, draw->inputs[i].floats, (size_t)own->count * sizeof(double));
-        }
-        for (int o = 0; o < part->output_count; o++) {
-            int64_t total = draw->expected[o].count;
-            for (int p = 0; p < SECRET_POINTS && total > 0; p++)
-                timer->secrets[s][o][p] =
-                    p == 0   ? 0
-                    : p == 1 ? total - 1
-                             : (int64_t)random_below(&timer->random, (uint64_t)total);
-        }
-    }
-}
-
-/* A few values of every float input are swapped with others of the same input: the facts about
- * the input stay true, the result changes. */
-static void change_values(struct timer *timer, int slot)
-{
-    const struct ir_part *part = timer->contest->binding->part;
-    for (int i = 0; i < part->input_count; i++) {
-        struct array *array = &timer->slots[slot].inputs[i];
-        const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
-        unsigned fixed = IR_PROPERTY_SORTED | IR_PROPERTY_TRIANGULAR;
-        if (!array->floats || array->count < 2 || (tensor->properties & fixed))
-            continue;
-        const struct cell_region *region = &timer->worker.control->regions[slot][i];
-        char *bytes = timer->worker.inputs + region->offset + region->data;
-        size_t width = dtype_bytes(array->dtype);
-        for (int k = 0; k < CHANGED_VALUES; k++) {
-            uint64_t a = random_below(&timer->random, (uint64_t)array->count);
-            uint64_t b = random_below(&timer->random, (uint64_t)array->count);
-            double kept = array->floats[a];
-            array->floats[a] = array->floats[b];
-            array->floats[b] = kept;
-            dtype_store_float(array->dtype, bytes + a * width, array->floats[a]);
-            dtype_store_float(array->dtype, bytes + b * width, array->floats[b]);
-        }
-    }
-}
-
-static void poison_secrets(struct timer *timer, int slot)
-{
-    const struct ir_part *part = timer->contest->binding->part;
-    const void *pointers[CELL_MAX_TENSORS];
-    worker_output_pointers(&timer->worker, slot, pointers);
-    for (int o = 0; o < part->output_count; o++) {
-        enum dtype dtype = part->tensors[part->outputs[o]].dtype;
-        if (timer->slots[slot].expected[o].count == 0)
-            continue;
-        for (int p = 0; p < SECRET_POINTS; p++) {
-            size_t at = (size_t)timer->secrets[slot][o][p] * dtype_bytes(dtype);
-            memset((char *)pointers[o] + at, 0xa6, dtype_bytes(dtype));
-        }
-    }
-}
-
 /* ---- comparing ---- */
 
-static bool point_is_right(struct timer *timer, int slot, int output, int64_t element,
-                           struct oracle_points *points, const void *bytes)
+static bool compare_some(struct timer *timer)
 {
-    const struct ir_part *part = timer->contest->binding->part;
-    const struct array *expected = &timer->slots[slot].expected[output];
-    enum dtype dtype = part->tensors[part->outputs[output]].dtype;
-    int64_t index[IR_MAX_RANK], rest = element;
-    for (int d = expected->rank; d-- > 0; rest /= expected->dims[d])
-        index[d] = rest % expected->dims[d];
-    struct ir_value value;
-    struct error error = {0};
-    if (!oracle_point(points, output, index, &value, &error))
-        return worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT, error.message);
-    const char *at = (const char *)bytes + (size_t)element * dtype_bytes(dtype);
-    if (!dtype_is_float(dtype))
-        return dtype_load_integer(dtype, at) == value.integer;
-    double got = dtype_load_float(dtype, at), limit = 0;
-    double **limits = timer->slots[slot].limits;
-    if (limits[output]) /* the values have moved a little since the limits were made */
-        limit = 4 * limits[output][element] + 1e-6 * fabs(value.number);
-    return got == dtype_round(dtype, value.number) || (isnan(got) && isnan(value.number)) ||
-           fabs(got - value.number) <= limit;
-}
-
-static bool compare_secrets(struct timer *timer)
-{
-    const struct ir_part *part = timer->contest->binding->part;
-    int slots = timer->worker.slots < 2 ? timer->worker.slots : 2;
-    for (int s = 0; s < slots; s++) {
-        struct error error = {0};
-        const void *pointers[CELL_MAX_TENSORS];
-        struct oracle_options options = {.exact_outputs = true};
-        struct oracle_points *points = oracle_points_open(&timer->arena, timer->contest->binding,
-                                                          timer->slots[s].inputs, &options, &error);
-        if (!points)
-            return worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT, error.message);
-        worker_output_pointers(&timer->worker, s, pointers);
-        for (int o = 0; o < part->output_count; o++)
-            for (int p = 0; timer->slots[s].expected[o].count > 0 && p < SECRET_POINTS; p++) {
-                if (point_is_right(timer, s, o, timer->secrets[s][o][p], points, pointers[o]))
-                    continue;
-                if (timer->result.outcome != OUTCOME_JUDGE_FAULT || !timer->result.message[0])
-                    worker_fail(&timer->worker, OUTCOME_CHEAT,
-                                "a result was right when it was checked and wrong when it was "
-                                "timed");
-                return false;
-            }
+    for (int k = 0; k < COMPARED_SLOTS; k++) {
+        int slot = (int)random_below(&timer->random, (uint64_t)timer->worker.slots);
+        struct error fault;
+        if (refresh_compare(&timer->refresh, slot, &fault))
+            continue;
+        return fault.code != ERROR_NONE
+                   ? worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT, fault.message)
+                   : worker_fail(
+                         &timer->worker, OUTCOME_CHEAT,
+                         "a result was right when it was checked and wrong when it was timed");
     }
     return true;
 }
@@ -210,16 +97,29 @@ static void on_alarm(int signal)
     (void)signal;
 }
 
-/* Continues the cell for `calls` calls; negative when it did not come back to a stop. */
-static double run_batch(struct timer *timer, int calls)
+/* Every slot once, in random order. */
+static void order_calls(struct timer *timer)
+{
+    struct cell_control *control = timer->worker.control;
+    int count = timer->worker.slots;
+    for (int i = 0; i < count; i++)
+        control->calls[i] = (uint16_t)i;
+    for (int i = count - 1; i > 0; i--) {
+        int k = (int)random_below(&timer->random, (uint64_t)i + 1);
+        uint16_t kept = control->calls[i];
+        control->calls[i] = control->calls[k];
+        control->calls[k] = kept;
+    }
+    control->call_count = (uint32_t)count;
+}
+
+/* Continues the cell for one batch; negative when it did not come back to a stop. */
+static double run_batch(struct timer *timer)
 {
     struct worker *worker = &timer->worker;
-    struct cell_control *control = worker->control;
-    for (int i = 0; i < calls; i++)
-        control->calls[i] = (uint16_t)(i % worker->slots);
-    control->call_count = (uint32_t)calls;
+    order_calls(timer);
     worker->report->returned = 0;
-    unsigned patience = (unsigned)(timer->contest->call_seconds * calls) + 2;
+    unsigned patience = (unsigned)(timer->contest->call_seconds * worker->slots) + 2;
     siginfo_t information = {0};
     alarm(patience);
     double start = now();
@@ -242,49 +142,56 @@ static double run_batch(struct timer *timer, int calls)
     return end - start;
 }
 
+/* Fresh values, then a batch, during whose preparation the cell must have stood still. */
+static double play_batch(struct timer *timer, double *stood)
+{
+    for (int s = 0; s < timer->worker.slots; s++)
+        refresh_slot(&timer->refresh, s);
+    if (*stood >= 0 && cell_cpu_seconds(timer) > *stood + 1e-6) {
+        worker_fail(&timer->worker, OUTCOME_CHEAT,
+                    "the kernel ran while it should have stood still");
+        return -1;
+    }
+    double time = run_batch(timer);
+    *stood = cell_cpu_seconds(timer);
+    return time;
+}
+
 static bool run_batches(struct timer *timer, struct lap *lap)
 {
-    double seconds[LEAST_BATCHES + 8];
-    int calls = 1, batches = LEAST_BATCHES + (int)random_below(&timer->random, 4);
-    double stood = -1;
-    for (int b = -2; b < batches; b++) { /* two to warm up and to see how long a call takes */
-        for (int s = 0; s < timer->worker.slots; s++) {
-            change_values(timer, s);
-            poison_secrets(timer, s);
-        }
-        double cpu = cell_cpu_seconds(timer);
-        if (stood >= 0 && cpu > stood + 1e-6)
-            return worker_fail(&timer->worker, OUTCOME_CHEAT,
-                               "the kernel ran while it should have stood still");
-        double time = run_batch(timer, calls < timer->worker.slots ? timer->worker.slots : calls);
-        if (time < 0)
+    double seconds[MOST_BATCHES], stood = -1, time = 0;
+    for (int b = 0; b < 2; b++) /* to warm up, and to see how long it takes */
+        if ((time = play_batch(timer, &stood)) < 0)
             return false;
-        stood = cell_cpu_seconds(timer);
-        int made = calls < timer->worker.slots ? timer->worker.slots : calls;
-        if (b < 0) {
-            double wanted = batch_seconds / (time / made);
-            calls = wanted < 1 ? 1 : wanted > 512 ? 512 : (int)wanted;
-            continue;
-        }
-        seconds[b] = time;
-        lap->calls = made;
+    double wanted = lap_seconds / fmax(time, 1e-6);
+    int batches = wanted < LEAST_BATCHES  ? LEAST_BATCHES
+                  : wanted > MOST_BATCHES ? MOST_BATCHES
+                                          : (int)wanted;
+    int compared = (int)random_below(&timer->random, (uint64_t)batches);
+    for (int b = 0; b < batches; b++) {
+        seconds[b] = play_batch(timer, &stood);
+        if (seconds[b] < 0 || (b == compared && !timer->is_empty && !compare_some(timer)))
+            return false;
     }
+    lap->calls = timer->worker.slots;
     lap->batch = statistics_median(seconds, (size_t)batches);
-    return timer->is_empty || compare_secrets(timer);
+    return true;
 }
 
 /* ---- launches ---- */
 
+/* As many calls in a batch as have room in half of the second-level cache. */
 static int slot_count(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
-    double bytes = 1;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    double bytes = 1, room = cache > 0 ? (double)cache / 2 : 512 << 10;
     for (int i = 0; i < part->tensor_count; i++)
         if (part->tensors[i].role == IR_TENSOR_INPUT || part->tensors[i].role == IR_TENSOR_OUTPUT)
             bytes += (double)ir_tensor_shape(contest->binding, i, NULL) *
                      (double)dtype_bytes(part->tensors[i].dtype);
-    double fits = SLOT_BYTES / bytes;
-    return fits < 2 ? 2 : fits > 8 ? 8 : (int)fits;
+    double fits = room / bytes;
+    return fits < 2 ? 2 : fits > CELL_MAX_SLOTS ? CELL_MAX_SLOTS : (int)fits;
 }
 
 static void pin_to_one_core(void)
@@ -317,16 +224,21 @@ static void run_lap(const struct contest *contest, const struct contestant *cont
     timer.worker = (struct worker){.launch = &launch,
                                    .part = contest->binding->part,
                                    .result = &timer.result,
-                                   .slots = slot_count(contest)};
+                                   .slots = slot_count(contest),
+                                   .packed = true};
+    timer.refresh = (struct refresh){.worker = &timer.worker,
+                                     .binding = contest->binding,
+                                     .draws = contest->draws,
+                                     .draw_count = contest->draw_count,
+                                     .inputs = contest->inputs,
+                                     .random = &timer.random};
     struct sigaction action = {.sa_handler = on_alarm};
     sigaction(SIGALRM, &action, NULL);
     if (contest->threads == 1)
         pin_to_one_core(); /* the cell inherits it: handing over on one core is quickest */
     bool good = worker_make_buffers(&timer.worker);
     if (good)
-        copy_draws(&timer);
-    for (int s = 0; good && s < timer.worker.slots; s++)
-        worker_fill_slot(&timer.worker, s, &timer.slots[s]);
+        refresh_begin(&timer.refresh);
     good = good && worker_start_cell(&timer.worker, runner) && run_batches(&timer, lap);
     sandbox_kill(&timer.worker.process);
     lap->outcome = good ? OUTCOME_OK : timer.result.outcome;

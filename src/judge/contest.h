@@ -22,6 +22,7 @@ struct contest {
     const char *empty;        /* a kernel that does nothing: what starting and stopping costs */
     const struct draw *draws; /* as declared, different seeds */
     int draw_count;
+    const struct task_input *inputs; /* what is promised about them */
     int threads;
     double seconds;      /* for all of it */
     double call_seconds; /* for one call before it counts as hung */

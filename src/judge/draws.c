@@ -264,9 +264,11 @@ static bool make_limits(struct arena *arena, const struct task *task,
         int own = class_bits(dtype_name(expected->dtype));
         double floor =
             fmax(few * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
+        /* and whether denormals count is left to the kernel */
+        double flushed = expected->dtype == DTYPE_F64 ? 0x1p-1000 : 0x1p-116;
         for (int64_t i = 0; i < expected->count; i++) {
             double moved = 2 * few * draw->limits[o][i];
-            draw->limits[o][i] = fmax(floor * fabs(expected->floats[i]) + 0x1p-140, moved);
+            draw->limits[o][i] = fmax(floor * fabs(expected->floats[i]) + flushed, moved);
         }
     }
     return true;

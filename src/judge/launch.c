@@ -42,11 +42,19 @@ size_t worker_tensor_bytes(const struct worker *worker, int tensor)
            dtype_bytes(entry->dtype);
 }
 
-/* Odd slots lie against the guard behind them, even ones against the one before. */
-static void place(struct cell_region *region, size_t *end, size_t bytes, int slot)
+/* Odd slots lie against the guard behind them, even ones against the one before. Packed ones follow
+ * each other, a few lines apart, so that addresses differ in all their bits. */
+static void place(const struct worker *worker, struct cell_region *region, size_t *end,
+                  size_t bytes, int slot)
 {
     size_t wanted = round_up(bytes ? bytes : 1, ALIGNMENT);
     region->offset = *end;
+    if (worker->packed) {
+        region->bytes = wanted;
+        region->data = 0;
+        *end += wanted + (size_t)(slot * 5 % 7) * ALIGNMENT;
+        return;
+    }
     region->bytes = round_up(wanted, PAGE);
     region->data = slot % 2 ? region->bytes - wanted : 0;
     *end += region->bytes;
@@ -58,12 +66,12 @@ static void lay_out(struct worker *worker)
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     for (int slot = 0; slot < worker->slots; slot++) {
         for (int i = 0; i < inputs; i++)
-            place(&control->regions[slot][i], &worker->input_bytes,
+            place(worker, &control->regions[slot][i], &worker->input_bytes,
                   worker_tensor_bytes(worker, worker->part->inputs[i]), slot);
         for (int o = 0; o < outputs; o++)
-            place(&control->regions[slot][inputs + o], &worker->output_bytes,
+            place(worker, &control->regions[slot][inputs + o], &worker->output_bytes,
                   worker_tensor_bytes(worker, worker->part->outputs[o]), slot);
-        place(&control->regions[slot][inputs + outputs], &worker->output_bytes,
+        place(worker, &control->regions[slot][inputs + outputs], &worker->output_bytes,
               (size_t)worker->launch->scratch, slot);
     }
 }
@@ -100,8 +108,12 @@ bool worker_make_buffers(struct worker *worker)
     for (int i = 0; i < worker->part->scalar_count; i++)
         control->scalars[i] = worker->launch->binding->scalars[i];
     lay_out(worker);
-    worker->inputs =
-        make_file(&worker->descriptors[1], worker->input_bytes ? worker->input_bytes : PAGE, true);
+    worker->input_bytes = round_up(worker->input_bytes ? worker->input_bytes : 1, PAGE);
+    worker->output_bytes = round_up(worker->output_bytes, PAGE);
+    control->packed = worker->packed;
+    control->input_bytes = worker->input_bytes;
+    control->output_bytes = worker->output_bytes;
+    worker->inputs = make_file(&worker->descriptors[1], worker->input_bytes, true);
     worker->outputs = make_file(&worker->descriptors[2], worker->output_bytes, false);
     if (!worker->inputs || !worker->outputs)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
@@ -140,12 +152,6 @@ static void fill(struct worker *worker, int slot, const struct draw *draw, unsig
         memset(worker->outputs + region->offset, around, region->bytes);
         memset(worker->outputs + region->offset + region->data, inside, bytes);
     }
-}
-
-void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw)
-{
-    unsigned char poison = poisons[(unsigned)slot % sizeof poisons];
-    fill(worker, slot, draw, poison, poison);
 }
 
 /* ---- the cell ---- */
@@ -248,7 +254,7 @@ bool worker_start_cell(struct worker *worker, const char *runner)
     if (cell_status(worker, "\nSeccomp:") != SECCOMP_FILTERED)
         worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
     kill(worker->process.pid, SIGCONT);
-    waited = worker_wait(worker, LOAD_SECONDS, &status);
+    waited = worker_wait(worker, worker->launch->seconds, &status);
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
     if (waited != WAITED_STOPPED)

@@ -22,6 +22,7 @@ struct worker {
     struct sandbox_process process;
     bool prepared; /* the cell stood ready before anything of the kernel ran */
     int slots;
+    bool packed;                          /* slots close together, without guards: for timing */
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
 };
 
@@ -31,8 +32,6 @@ enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG, WAITED_CROWDED };
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message);
 size_t worker_tensor_bytes(const struct worker *worker, int tensor);
 bool worker_make_buffers(struct worker *worker);
-/* Writes a draw's inputs into a slot and poison over its outputs. */
-void worker_fill_slot(struct worker *worker, int slot, const struct draw *draw);
 bool worker_start_cell(struct worker *worker, const char *runner);
 enum waited worker_wait(struct worker *worker, double seconds, int *status);
 /* Says why the cell ended or did not stop; returns false. */

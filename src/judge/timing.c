@@ -126,14 +126,15 @@ static bool settle_faults(struct timing *timing, const struct standing *standing
     return true;
 }
 
-static struct contest make_contest(const struct timing *timing, const struct ir_binding *binding,
-                                   const struct draw *draws)
+static struct contest make_contest(const struct timing *timing, const struct task_case *task_case,
+                                   const struct ir_binding *binding, const struct draw *draws)
 {
     const struct judge_options *options = timing->options;
     return (struct contest){.binding = binding,
                             .empty = timing->empty.library,
                             .draws = draws,
                             .draw_count = TIMING_DRAWS,
+                            .inputs = task_case->inputs,
                             .threads = options->threads ? options->threads : 1,
                             .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
                             .call_seconds = options->seconds > 0 ? options->seconds : 10,
@@ -187,7 +188,7 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     struct draw draws[TIMING_DRAWS];
     if (!binding || !make_draws(timing, task_case, binding, draws))
         return false;
-    struct contest contest = make_contest(timing, binding, draws);
+    struct contest contest = make_contest(timing, task_case, binding, draws);
     const struct participant *baselines[CONTEST_MAX];
     int baseline_count = 0;
     for (int i = 0; i < timing->rival_count && baseline_count < CONTEST_MAX / 2; i++) {

@@ -14,13 +14,13 @@
 
 #if defined(__x86_64__)
 
-/* Twelve accumulators; two operands that stay. */
-#define TWELVE(DO, ...)                                                                            \
-    DO(0, __VA_ARGS__)                                                                             \
-    DO(1, __VA_ARGS__)                                                                             \
-    DO(2, __VA_ARGS__)                                                                             \
-    DO(3, __VA_ARGS__) DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__) \
-        DO(8, __VA_ARGS__) DO(9, __VA_ARGS__) DO(10, __VA_ARGS__) DO(11, __VA_ARGS__)
+/* Twelve accumulators and two operands: what sixteen registers hold. */
+/* clang-format off */
+#define TWELVE(DO, ...) \
+    DO(0, __VA_ARGS__) DO(1, __VA_ARGS__) DO(2, __VA_ARGS__) DO(3, __VA_ARGS__) \
+    DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__) \
+    DO(8, __VA_ARGS__) DO(9, __VA_ARGS__) DO(10, __VA_ARGS__) DO(11, __VA_ARGS__)
+/* clang-format on */
 
 #define DECLARE(i, type) type s##i = {0};
 #define FUSED(i, instruction) \
@@ -75,13 +75,15 @@ SPIN_FUSED(spin_avx512_i8, "avx512f", float_16, fill_8, "vpdpbusd", FUSED)
 /* Without fused instructions: as many additions as multiplications, which may run side by side. */
 #define ADD(i, add, multiply) __asm__ volatile(add " %1, %0" : "+x"(s##i) : "x"(a));
 #define MULTIPLY(i, add, multiply) __asm__ volatile(multiply " %1, %0" : "+x"(s##i) : "x"(b));
-#define PAIRS(...)                                                                                 \
-    ADD(0, __VA_ARGS__)                                                                            \
-    MULTIPLY(6, __VA_ARGS__)                                                                       \
-    ADD(1, __VA_ARGS__)                                                                            \
-    MULTIPLY(7, __VA_ARGS__) ADD(2, __VA_ARGS__) MULTIPLY(8, __VA_ARGS__) ADD(3, __VA_ARGS__)      \
-        MULTIPLY(9, __VA_ARGS__) ADD(4, __VA_ARGS__) MULTIPLY(10, __VA_ARGS__) ADD(5, __VA_ARGS__) \
-            MULTIPLY(11, __VA_ARGS__)
+/* clang-format off */
+#define PAIRS(...) \
+    ADD(0, __VA_ARGS__) MULTIPLY(6, __VA_ARGS__) \
+    ADD(1, __VA_ARGS__) MULTIPLY(7, __VA_ARGS__) \
+    ADD(2, __VA_ARGS__) MULTIPLY(8, __VA_ARGS__) \
+    ADD(3, __VA_ARGS__) MULTIPLY(9, __VA_ARGS__) \
+    ADD(4, __VA_ARGS__) MULTIPLY(10, __VA_ARGS__) \
+    ADD(5, __VA_ARGS__) MULTIPLY(11, __VA_ARGS__)
+/* clang-format on */
 
 /* 24 instructions per round; multiplying by 1 keeps the numbers ordinary. */
 #define SPIN_PAIRED(name, type, element, add, multiply)           \
@@ -170,13 +172,13 @@ const struct arithmetic arithmetic_variants[] = {
 
 #elif defined(__aarch64__)
 
-#define SIXTEEN(DO, ...)                                                                           \
-    DO(0, __VA_ARGS__)                                                                             \
-    DO(1, __VA_ARGS__)                                                                             \
-    DO(2, __VA_ARGS__)                                                                             \
-    DO(3, __VA_ARGS__) DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__) \
-        DO(8, __VA_ARGS__) DO(9, __VA_ARGS__) DO(10, __VA_ARGS__) DO(11, __VA_ARGS__)              \
-            DO(12, __VA_ARGS__) DO(13, __VA_ARGS__) DO(14, __VA_ARGS__) DO(15, __VA_ARGS__)
+/* clang-format off */
+#define SIXTEEN(DO, ...) \
+    DO(0, __VA_ARGS__) DO(1, __VA_ARGS__) DO(2, __VA_ARGS__) DO(3, __VA_ARGS__) \
+    DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__) \
+    DO(8, __VA_ARGS__) DO(9, __VA_ARGS__) DO(10, __VA_ARGS__) DO(11, __VA_ARGS__) \
+    DO(12, __VA_ARGS__) DO(13, __VA_ARGS__) DO(14, __VA_ARGS__) DO(15, __VA_ARGS__)
+/* clang-format on */
 
 #define START(i, type) type s##i = a;
 #define FUSED(i, instruction) __asm__ volatile(instruction : "+w"(s##i) : "w"(a), "w"(b));

@@ -16,21 +16,23 @@
 /* One instruction for each of eight neighbouring vectors. LOAD and STORE: the order of operands. */
 #define LOAD(move, r, at, base) move " " at "(%" base "), %%" r "\n\t"
 #define STORE(move, r, at, base) move " %%" r ", " at "(%" base ")\n\t"
-#define EIGHT_16(DO, move, base)                                                           \
-    DO(move, "xmm0", "0", base)                                                            \
-    DO(move, "xmm1", "16", base)                                                           \
-    DO(move, "xmm2", "32", base) DO(move, "xmm3", "48", base) DO(move, "xmm4", "64", base) \
-        DO(move, "xmm5", "80", base) DO(move, "xmm6", "96", base) DO(move, "xmm7", "112", base)
-#define EIGHT_32(DO, move, base)                                                            \
-    DO(move, "ymm0", "0", base)                                                             \
-    DO(move, "ymm1", "32", base)                                                            \
-    DO(move, "ymm2", "64", base) DO(move, "ymm3", "96", base) DO(move, "ymm4", "128", base) \
-        DO(move, "ymm5", "160", base) DO(move, "ymm6", "192", base) DO(move, "ymm7", "224", base)
-#define EIGHT_64(DO, move, base)                                                              \
-    DO(move, "zmm0", "0", base)                                                               \
-    DO(move, "zmm1", "64", base)                                                              \
-    DO(move, "zmm2", "128", base) DO(move, "zmm3", "192", base) DO(move, "zmm4", "256", base) \
-        DO(move, "zmm5", "320", base) DO(move, "zmm6", "384", base) DO(move, "zmm7", "448", base)
+/* clang-format off */
+#define EIGHT_16(DO, move, base) \
+    DO(move, "xmm0", "0", base) DO(move, "xmm1", "16", base) \
+    DO(move, "xmm2", "32", base) DO(move, "xmm3", "48", base) \
+    DO(move, "xmm4", "64", base) DO(move, "xmm5", "80", base) \
+    DO(move, "xmm6", "96", base) DO(move, "xmm7", "112", base)
+#define EIGHT_32(DO, move, base) \
+    DO(move, "ymm0", "0", base) DO(move, "ymm1", "32", base) \
+    DO(move, "ymm2", "64", base) DO(move, "ymm3", "96", base) \
+    DO(move, "ymm4", "128", base) DO(move, "ymm5", "160", base) \
+    DO(move, "ymm6", "192", base) DO(move, "ymm7", "224", base)
+#define EIGHT_64(DO, move, base) \
+    DO(move, "zmm0", "0", base) DO(move, "zmm1", "64", base) \
+    DO(move, "zmm2", "128", base) DO(move, "zmm3", "192", base) \
+    DO(move, "zmm4", "256", base) DO(move, "zmm5", "320", base) \
+    DO(move, "zmm6", "384", base) DO(move, "zmm7", "448", base)
+/* clang-format on */
 
 /* After wide registers the narrow ones are slow until told otherwise; after streaming, a fence. */
 #define AFTER_16(fence) __asm__ volatile(fence ::: "memory")
