@@ -217,6 +217,9 @@ static void print_case(struct text *out, const struct case_result *result)
     text_printf(out, ", %.4g us (%.4g to %.4g over %d launches), %.3g GB/s, %.3g GFLOP/s\n",
                 result->microseconds, result->time.low, result->time.high, result->rounds,
                 result->gigabytes, result->gigaflops);
+    if (result->floor > 0)
+        text_printf(out, "        %.0f %% of what this machine could do (%.4g us)\n",
+                    100 * result->floor / result->microseconds, result->floor);
     for (int i = 0; i < result->speedup_count; i++) {
         const struct speedup *speedup = &result->speedups[i];
         text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us)%s\n",

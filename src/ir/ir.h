@@ -66,7 +66,7 @@ struct ir_family {
     int count;
 };
 
-struct ir_type { /* a type variable of the op, and what it stands for in this part */
+struct ir_type {      /* a type variable of the op, and what it stands for in this part */
     const char *name; /* "T" */
     enum dtype dtype;
 };

@@ -12,20 +12,19 @@
 #include "judge/contest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "judge/refresh.h"
+#include "os/lock.h"
 #include "os/os.h"
 
 enum {
@@ -268,20 +267,10 @@ static bool launch_lap(const struct contest *contest, const struct contestant *c
     return worker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- the lock ---- */
-
-/* One contest at a time on a machine: two would spoil each other's numbers. */
-static int take_lock(void)
+static void say_waiting(void *context)
 {
-    int lock = open("/tmp/smelt-timing.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock < 0)
-        return -1;
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        log_warn("another smelt is timing on this machine; waiting for it");
-        while (flock(lock, LOCK_EX) != 0 && errno == EINTR)
-            ;
-    }
-    return lock;
+    (void)context;
+    log_warn("another smelt is timing on this machine; waiting for it");
 }
 
 /* ---- standings ---- */
@@ -397,7 +386,7 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
         return error_set(error, ERROR_MISSING_TOOL, "the runner 'smelt-cell' is not found");
     }
     sandbox_available();
-    int lock = take_lock();
+    int lock = lock_timing_begin(say_waiting, NULL);
     struct random random = random_new(contest->seed, 9);
     double start = now();
     for (int c = 0; c < contest->count; c++)
@@ -409,8 +398,7 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
         if (round >= CONTEST_LEAST_ROUNDS && (narrow || now() - start > contest->seconds))
             break;
     }
-    if (lock >= 0)
-        close(lock);
+    lock_timing_end(lock);
     arena_release(&arena);
     return true;
 }

@@ -7,6 +7,7 @@
 
 #include "baseline/baseline.h"
 #include "judge/contest.h"
+#include "machine/machine.h"
 #include "os/os.h"
 
 enum { TIMING_DRAWS = 2 };
@@ -83,6 +84,28 @@ static bool make_draws(struct timing *timing, const struct task_case *task_case,
     return good;
 }
 
+/* What this machine could do at best, by the rates `smelt probe` kept; 0 when it never ran. */
+static double floor_seconds(struct timing *timing, const struct ir_binding *binding)
+{
+    const struct ir_part *part = binding->part;
+    struct machine machine;
+    struct rates rates;
+    struct machine_work work = {.operations = ir_operations(binding),
+                                .threads = timing->options->threads,
+                                .number = MACHINE_F32};
+    machine_describe(&machine, "");
+    if (machine_rates_load(timing->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        return 0;
+    machine_number_parse(timing->task->accuracy, &work.number);
+    for (int i = 0; i < part->tensor_count; i++) {
+        double bytes =
+            (double)ir_tensor_shape(binding, i, NULL) * (double)dtype_bytes(part->tensors[i].dtype);
+        work.read_bytes += part->tensors[i].role == IR_TENSOR_INPUT ? bytes : 0;
+        work.write_bytes += part->tensors[i].role == IR_TENSOR_OUTPUT ? bytes : 0;
+    }
+    return machine_floor_seconds(&machine, &rates, &work);
+}
+
 /* What one kernel did in this case, against everybody else. */
 static void fill_in(struct timing *timing, const struct ir_binding *binding,
                     const struct contestant *contestants, const struct standing *standings,
@@ -94,6 +117,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     out->gigabytes = ir_bytes(binding) / seconds.middle * 1e-9;
     out->gigaflops = ir_operations(binding) / seconds.middle * 1e-9;
     out->rounds = standings[own].rounds;
+    out->floor = floor_seconds(timing, binding) * 1e6;
     out->cut = standings[own].cut;
     out->speedups = arena_array(timing->arena, (size_t)count, sizeof *out->speedups);
     for (int c = 0; c < count; c++) {

@@ -54,6 +54,7 @@ struct case_result {
     struct interval time;        /* the same with its 95 % interval over launches */
     double gigabytes, gigaflops; /* per second, of the op as it is written */
     int rounds;                  /* launches of each kernel */
+    double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
     bool cut;                    /* timed in few rounds only: clearly slower than another */
     struct speedup *speedups;
     int speedup_count;
