@@ -53,7 +53,7 @@ RUNNER_SOURCES  := $(sort $(wildcard tests/tools/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 EVERY_SOURCE    := $(COMMAND_SOURCES) $(LIBRARY_SOURCES) $(UNIT_SOURCES) $(REPLAY_SOURCE) \
                    $(FUZZ_SOURCES) $(RUNNER_SOURCES) $(BENCH_SOURCES)
-FORMATTED       := $(EVERY_SOURCE) \
+FORMATTED       := $(EVERY_SOURCE) $(sort $(wildcard examples/*.c runtime/*.[ch])) \
                    $(sort $(wildcard include/*.h src/*/*.h src/*/*/*.h tests/*/*.h bench/*.h))
 
 LIBRARY := $(BUILD)/libsmelt.a
@@ -72,7 +72,7 @@ say  = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $(2))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all library test test-programs demo install uninstall check-asan check-clang fuzz \
+.PHONY: all library test test-programs demo examples install uninstall check-asan check-clang fuzz \
         fuzzers run-fuzzers format check-format check-layers bench clean distclean help FORCE
 
 # ---------------------------------------------------------------------------------- targets
@@ -160,6 +160,13 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)$(BUILD)/smelt help --completion bash >$(BUILD)/completion.bash
 	$(Q)install -m 644 $(BUILD)/smelt.1 '$(mandir)/smelt.1'
 	$(Q)install -m 644 $(BUILD)/completion.bash '$(completiondir)/smelt'
+
+examples: $(BUILD)/examples/judge $(CELL)  ## build/examples/judge, which calls the library
+
+$(BUILD)/examples/%: examples/%.c $(LIBRARY) $(BUILD)/flags
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $< $(LIBRARY) -o $@ $(LDLIBS)
 
 uninstall:                         ## remove what install put there
 	$(Q)rm -f '$(bindir)/smelt' '$(mandir)/smelt.1' '$(completiondir)/smelt'

@@ -292,7 +292,7 @@ const struct command command_ops = {
         "is a part of a name, or a glob with * ? or [ ] for the whole name. When nothing fits, the "
         "exit code is 1.\n\n"
         "An op of the library can be given by name wherever a command takes a task, with its sizes "
-        "beside it, as in 'smelt ref softmax A=[8] D=16 B=[]'.",
+        "beside it, as in 'smelt ref softmax B=[8] D=16'.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -49,11 +49,11 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"smelt ref softmax A=[8] D=16 B=[]", "an op of the library at sizes of your choice"},
+    {"smelt ref softmax B=[8] D=16", "an op of the library at sizes of your choice"},
     {"smelt ref my_op.op --case 1 --out data", "the second case of a file, arrays kept in data/"},
     {"smelt ref my_op.op --in x=x.npy --out data", "on your own values; sizes follow from x.npy"},
     {"smelt ref mm M=64 N=64 K=64 T=f16 --oracle both", "evaluate twice and compare"},
-    {"smelt ref softmax A=[4096] D=1024 B=[] --point 'y[17,3]'", "one element of a large result"},
+    {"smelt ref softmax B=[4096] D=1024 --point 'y[17,3]'", "one element of a large result"},
     {0},
 };
 
