@@ -195,6 +195,7 @@ static void check_library(size_t shard, size_t shards)
                          arena_printf(&arena, "%s=%s", types.at[0].name, dtype_name(OTHERS[t])),
                          true);
     }
+    arena_release(&arena);
 }
 
 #define SHARD(number)                 \
