@@ -247,6 +247,12 @@ static void fail_word(struct manifest *m, struct place word)
 
 static bool read_line(struct manifest *m, struct place line, struct place *seen)
 {
+    const char *zero = memchr(line.source->text + line.offset, '\0', line.length);
+    if (zero) {
+        struct place place = {line.source, (size_t)(zero - line.source->text), 1};
+        errors_add(m->errors, ERROR_MANIFEST_LINE, place, "a zero byte in a manifest");
+        return false;
+    }
     struct place value = line, word = piece_word(&value);
     const char *text = piece_text(m->arena, word);
     int entry = 0;
@@ -335,12 +341,17 @@ static bool read_lines(struct manifest *m, const struct source *source, size_t a
         if (!read_line(m, after_slashes(line), seen))
             good = false;
     }
+    struct text missing = text_new(m->arena), example = text_new(m->arena);
     for (int i = 0; i < ENTRY_COUNT; i++) {
         if (!ENTRIES[i].needed || seen[i].source)
             continue;
-        struct error *error = errors_add(m->errors, ERROR_MANIFEST_MISSING, head,
-                                         "the manifest has no line '%s'", ENTRIES[i].word);
-        error_hint(error, "for example: // %s", ENTRIES[i].example);
+        text_printf(&missing, "%s'%s'", missing.length ? " and no line " : "", ENTRIES[i].word);
+        text_printf(&example, "%s// %s", example.length ? ", and " : "", ENTRIES[i].example);
+    }
+    if (missing.length) {
+        error_hint(errors_add(m->errors, ERROR_MANIFEST_MISSING, head,
+                              "the manifest has no line %s", missing.at),
+                   "for example: %s", example.at);
         good = false;
     }
     return check_head(m, source, at) && good;

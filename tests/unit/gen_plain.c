@@ -49,7 +49,7 @@ TEST(plain_programs)
         kernel_run_what = p->name;
         evaluation_open(&e, p->text, p->sizes);
         if (p == ORACLE_PROGRAMS || p->text != p[-1].text)
-            plain = plain_make(arena, e.program, true);
+            plain = plain_make(arena, e.program, false);
         evaluation_draw(&e, random_u64(&random));
         kernel_run_check(arena, e.binding, e.inputs, plain.function, plain.kernel, 64);
         evaluation_close(&e);
@@ -195,6 +195,7 @@ static void check_library(size_t shard, size_t shards)
                          arena_printf(&arena, "%s=%s", types.at[0].name, dtype_name(OTHERS[t])),
                          true);
     }
+    arena_release(&arena);
 }
 
 #define SHARD(number)                 \

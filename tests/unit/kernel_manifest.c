@@ -134,6 +134,19 @@ TEST(manifest_faults_in_lines)
     check_fault(HEAD "\n" HEAD, ERROR_MANIFEST_PLACE, "// smelt kernel 1", "to the top");
 }
 
+/* A text is not cut short at a zero byte, nor waited for. */
+TEST(manifest_faults_of_zero_bytes)
+{
+    static const char TEXT[] = "// smelt kernel 1\n// op softmax \0\n// target cpu\0gpu\n";
+    struct source source = {"k.c", TEXT, sizeof TEXT - 1};
+    struct errors errors = errors_new(&arena);
+    CHECK(!kernel_parse(&arena, &source, part_of(SOFTMAX), &errors));
+    CHECK_INT(errors.list.count, 3);
+    CHECK_INT(errors.list.at[0].code, ERROR_MANIFEST_LINE);
+    CHECK_INT(errors.list.at[1].place.offset, sizeof TEXT - 6);
+    CHECK_STR(errors.list.at[2].message, "the manifest has no line 'op' and no line 'target'");
+}
+
 TEST(manifest_faults_in_what_it_is_for)
 {
     check_fault("// smelt kernel 1\n// op relu\n// target cpu\n", ERROR_MANIFEST_OP, "relu",
