@@ -159,7 +159,7 @@ static void name_parts(struct emitter *emitter)
         const struct ir_part *part = emitter->program->parts[i];
         struct part_plan *plan = arena_new(emitter->arena, struct part_plan);
         plan->name = emit_name(&emitter->names, arena_printf(emitter->arena, "%s%s",
-                                                             plain ? "" : "part_", part->name));
+                                                             plain ? "op_" : "part_", part->name));
         plan->fails = !plain;
         map_set_bytes(&emitter->parts, &part, sizeof part, plan);
     }
