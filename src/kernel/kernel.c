@@ -98,8 +98,12 @@ void kernel_print_instance(struct text *out, const struct ir_part *part)
     const char *between = "";
     for (int i = 0; i < part->type_count; i++, between = " ")
         text_printf(out, "%s%s=%s", between, part->types[i].name, dtype_name(part->types[i].dtype));
-    for (int i = 0; i < part->family_count; i++, between = " ")
+    for (int i = 0; i < part->family_count; i++) {
+        if (i > 0 && part->families[i].count == 0)
+            continue; /* as in a case: later rank variables are none unless said */
         text_printf(out, "%s%s=%d", between, part->families[i].name, part->families[i].count);
+        between = " ";
+    }
     for (int i = 0; i < part->input_count; i++) {
         const char *dot, *name = part->tensors[part->inputs[i]].name;
         int count = list_length(part, i, &dot);
