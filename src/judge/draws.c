@@ -9,7 +9,8 @@
  * that computes in a lesser class does thousands of times worse. "A few" grows with the longest
  * reduction, as the error of a plain loop over like values does, up to a thousand: less than what
  * rounding the inputs to the next lesser class costs. The draw with few non-zeros keeps such
- * rounding from averaging out. Outputs of integers and truth values must be equal; so must floats
+ * rounding from averaging out. And twice the worst error of the plain kernel over the draw is
+ * always allowed (plain.c). Outputs of integers and truth values must be equal; so must floats
  * where the class is `exact`.
  */
 #include <math.h>
@@ -275,8 +276,9 @@ static bool make_limits(struct arena *arena, const struct task *task,
 }
 
 bool draw_make(struct arena *arena, const struct task *task, const struct task_case *task_case,
-               const struct ir_binding *binding, struct oracle_code *code, int number,
-               uint64_t seed, struct draw *draw, struct error *error)
+               const struct ir_binding *binding, struct oracle_code *code,
+               const struct plain *plain, int number, uint64_t seed, struct draw *draw,
+               struct error *error)
 {
     const struct ir_part *part = binding->part;
     *draw = (struct draw){.name = draw_names[number]};
@@ -296,6 +298,9 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
         else
             vary_input(input, (enum draw_number)number, &draw->inputs[i], &random);
     }
-    return evaluate(arena, binding, code, draw->inputs, draw->expected, error) &&
-           make_limits(arena, task, binding, code, draw, &random, error);
+    if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
+        !make_limits(arena, task, binding, code, draw, &random, error))
+        return false;
+    plain_raise_limits(plain, binding, draw);
+    return true;
 }

@@ -20,6 +20,7 @@ struct judging {
     struct verdict *verdict;
     struct error *error;
     struct compiled compiled;
+    struct yardstick *yardstick;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
 };
@@ -157,8 +158,13 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
         ir_bind(arena, task_case->program, task_case->sizes, task_case->scalars, judging->error);
     struct oracle_code *code =
         binding ? oracle_compile(arena, task_case->program, judging->error) : NULL;
-    if (!code)
+    const struct plain *plain =
+        code ? yardstick_get(arena, judging->yardstick, task_case->program, judging->error) : NULL;
+    if (!plain) {
+        if (code)
+            oracle_close(code);
         return false;
+    }
     struct draw draws[JUDGE_MAX_DRAWS];
     int count = draw_count(task_case), first = 0;
     if (judging->options->only_draw >= 0 && judging->options->only_draw < count) {
@@ -168,7 +174,7 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     bool good = true;
     for (int d = first; good && d < count; d++)
         good =
-            draw_make(arena, judging->task, task_case, binding, code, d,
+            draw_make(arena, judging->task, task_case, binding, code, plain, d,
                       hash_mix(judging->seed, (uint64_t)number), &draws[d - first], judging->error);
     oracle_close(code);
     struct launch_result result = {0};
@@ -293,6 +299,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     uint64_t seed = options->seed ? options->seed : secret_seed();
     bool was_open = sandbox_hide(); /* seed and answers are in here */
     struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
+    struct yardstick yardstick = {0};
     bool good = true, right = false;
     for (int i = 0; good && i < count; i++) {
         struct judging judging = {.arena = arena,
@@ -301,6 +308,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                                   .source = sources[i],
                                   .verdict = &verdicts[i],
                                   .error = error,
+                                  .yardstick = &yardstick,
                                   .seed = seed};
         good = check_kernel(&judging);
         candidates[i] = (struct candidate){sources[i], judging.compiled, &verdicts[i]};
@@ -308,7 +316,8 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     }
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
     if (good && right && whole)
-        good = time_kernels(arena, task, options, seed, candidates, count, error);
+        good = time_kernels(arena, task, options, seed, candidates, count, &yardstick, error);
+    plain_close(yardstick.plain);
     for (int i = 0; i < count; i++)
         compiled_release(&candidates[i].compiled);
     sandbox_show(was_open);

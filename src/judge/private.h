@@ -40,6 +40,25 @@ struct tool_run {
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run);
 
+/* ---- the yardstick (plain.c) ---- */
+
+struct draw;
+struct plain;
+/* The plain kernel of a program, compiled and loaded; NULL with the error set. */
+struct plain *plain_open(struct arena *arena, const struct ir_program *program,
+                         struct error *error);
+void plain_close(struct plain *plain);
+/* The last one opened, kept: cases of one program share it. */
+struct yardstick {
+    const struct ir_program *program;
+    struct plain *plain;
+};
+const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardstick,
+                                  const struct ir_program *program, struct error *error);
+/* Allows twice the plain kernel's worst error over this draw, wherever that is more. */
+void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
+                        struct draw *draw);
+
 /* ---- timing (timing.c) ---- */
 
 struct candidate { /* a kernel on its way to a verdict */
@@ -52,7 +71,7 @@ struct candidate { /* a kernel on its way to a verdict */
  * other, and fills in the verdicts. False when the judge failed. */
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
                   uint64_t seed, const struct candidate *candidates, int count,
-                  struct error *error);
+                  struct yardstick *yardstick, struct error *error);
 
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 
@@ -65,8 +84,9 @@ struct draw {
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
 bool draw_make(struct arena *arena, const struct task *task, const struct task_case *task_case,
-               const struct ir_binding *binding, struct oracle_code *code, int number,
-               uint64_t seed, struct draw *draw, struct error *error);
+               const struct ir_binding *binding, struct oracle_code *code,
+               const struct plain *plain, int number, uint64_t seed, struct draw *draw,
+               struct error *error);
 int draw_count(const struct task_case *task_case);
 
 /* ---- held cases (held.c) ---- */

@@ -46,6 +46,7 @@ struct timing {
     int judged_count;
     struct rival *rivals;
     int rival_count;
+    struct yardstick *yardstick;
 };
 
 /* Compiles one way to set a baseline up. False when the judge cannot go on. */
@@ -75,9 +76,11 @@ static bool make_draws(struct timing *timing, const struct task_case *task_case,
                        const struct ir_binding *binding, struct draw *draws)
 {
     struct oracle_code *code = oracle_compile(timing->arena, task_case->program, timing->error);
-    bool good = code != NULL;
+    const struct plain *plain =
+        yardstick_get(timing->arena, timing->yardstick, task_case->program, timing->error);
+    bool good = code && plain;
     for (int d = 0; good && d < TIMING_DRAWS; d++)
-        good = draw_make(timing->arena, timing->task, task_case, binding, code, 0,
+        good = draw_make(timing->arena, timing->task, task_case, binding, code, plain, 0,
                          hash_mix(timing->seed, 1000 + (uint64_t)d), &draws[d], timing->error);
     if (code)
         oracle_close(code);
@@ -298,10 +301,15 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
 }
 
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
-                  uint64_t seed, const struct candidate *candidates, int count, struct error *error)
+                  uint64_t seed, const struct candidate *candidates, int count,
+                  struct yardstick *yardstick, struct error *error)
 {
-    struct timing timing = {
-        .arena = arena, .task = task, .options = options, .seed = seed, .error = error};
+    struct timing timing = {.yardstick = yardstick,
+                            .arena = arena,
+                            .task = task,
+                            .options = options,
+                            .seed = seed,
+                            .error = error};
     const struct ir_program *program = NULL;
     bool good = true;
     for (int i = 0; good && i < task->case_count; i++) {

@@ -1,0 +1,170 @@
+/*
+ * The plain kernel as a yardstick: what the formula as it is written costs in the types it is
+ * written in. Where it cancels (1 + erf(x) far to the left), no kernel of the same types does much
+ * better, and none is asked to: twice the worst error of the plain kernel over a draw is always
+ * allowed. Where the plain kernel overflows and the reference does not, the element is not judged.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gen/gen.h"
+#include "judge/private.h"
+#include "os/os.h"
+
+typedef int kernel_entry(void *const *tensors, const int64_t *sizes, const double *scalars,
+                         void *scratch);
+
+struct plain {
+    struct compiled compiled;
+    struct library *library;
+    kernel_entry *entry;
+    struct kernel *kernel;
+};
+
+enum { PLAIN_TENSORS = 128 };
+
+struct plain *plain_open(struct arena *arena, const struct ir_program *program, struct error *error)
+{
+    struct plain *plain = arena_new(arena, struct plain);
+    struct text text = text_new(arena);
+    struct errors problems = errors_new(arena);
+    gen_plain_c(&text, program, GEN_PLAIN);
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){"plain.c", text.at, text.length};
+    plain->kernel = kernel_parse(arena, source, ir_root(program), &problems);
+    if (!plain->kernel || !compile_kernel(arena, source, &plain->compiled, error))
+        return NULL;
+    void *symbol = NULL;
+    if (plain->compiled.done)
+        plain->library = library_open(plain->compiled.library, error);
+    if (plain->library)
+        symbol = library_symbol(plain->library, "kernel", error);
+    if (!symbol) {
+        plain_close(plain);
+        error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' does not compile",
+                  ir_root(program)->name);
+        return NULL;
+    }
+    memcpy(&plain->entry, &symbol, sizeof symbol);
+    return plain;
+}
+
+void plain_close(struct plain *plain)
+{
+    if (plain && plain->library)
+        library_close(plain->library);
+    if (plain)
+        compiled_release(&plain->compiled);
+}
+
+const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardstick,
+                                  const struct ir_program *program, struct error *error)
+{
+    if (yardstick->plain && yardstick->program == program)
+        return yardstick->plain;
+    plain_close(yardstick->plain);
+    yardstick->program = program;
+    yardstick->plain = plain_open(arena, program, error);
+    return yardstick->plain;
+}
+
+/* All buffers in one mapping that a child shares: it runs there, so that nothing here can break. */
+struct stage_set {
+    void *tensors[PLAIN_TENSORS];
+    char *memory;
+    size_t bytes;
+};
+
+static size_t buffer_bytes(const struct ir_binding *binding, int tensor)
+{
+    size_t bytes = (size_t)ir_tensor_shape(binding, tensor, NULL) *
+                   dtype_bytes(binding->part->tensors[tensor].dtype);
+    return (bytes + 127) / 64 * 64;
+}
+
+static bool make_buffers(const struct plain *plain, const struct ir_binding *binding,
+                         struct stage_set *set)
+{
+    const struct ir_part *part = binding->part;
+    int count = part->input_count + part->output_count;
+    int64_t scratch = kernel_scratch(plain->kernel, binding->sizes);
+    if (count > PLAIN_TENSORS || scratch < 0)
+        return false;
+    set->bytes = (size_t)scratch + 64;
+    for (int i = 0; i < count; i++)
+        set->bytes +=
+            buffer_bytes(binding, i < part->input_count ? part->inputs[i]
+                                                        : part->outputs[i - part->input_count]);
+    set->memory = mmap(NULL, set->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (set->memory == MAP_FAILED)
+        return false;
+    size_t at = ((size_t)scratch + 63) / 64 * 64; /* scratch comes first */
+    for (int i = 0; i < count; i++) {
+        set->tensors[i] = set->memory + at;
+        at += buffer_bytes(binding, i < part->input_count ? part->inputs[i]
+                                                          : part->outputs[i - part->input_count]);
+    }
+    return true;
+}
+
+static void encode(const struct array *array, char *out)
+{
+    size_t width = dtype_bytes(array->dtype);
+    for (int64_t i = 0; i < array->count; i++) {
+        if (array->floats)
+            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
+        else
+            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
+    }
+}
+
+static bool run_in_child(const struct plain *plain, const struct ir_binding *binding,
+                         const struct stage_set *set)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(plain->entry(set->tensors, binding->sizes, binding->scalars, set->memory) == 0 ? 0
+                                                                                             : 1);
+    int status = 1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Raises the limits of one output to what the plain kernel needs. */
+static void raise_limits(const struct array *expected, const char *bytes, double *limits)
+{
+    size_t width = dtype_bytes(expected->dtype);
+    double worst = 0;
+    for (int64_t i = 0; i < expected->count; i++) {
+        double wanted = expected->floats[i];
+        double got = dtype_load_float(expected->dtype, bytes + (size_t)i * width);
+        if (isfinite(wanted) && isfinite(got))
+            worst = fmax(worst, fabs(got - wanted));
+        else if (isfinite(wanted) && isfinite(dtype_round(expected->dtype, wanted)))
+            limits[i] = INFINITY; /* it overflows on the way: not judged */
+    }
+    for (int64_t i = 0; i < expected->count; i++)
+        limits[i] = fmax(limits[i], 2 * worst);
+}
+
+void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
+                        struct draw *draw)
+{
+    const struct ir_part *part = binding->part;
+    struct stage_set set = {0};
+    if (!make_buffers(plain, binding, &set))
+        return;
+    for (int i = 0; i < part->input_count; i++)
+        encode(&draw->inputs[i], set.tensors[i]);
+    if (run_in_child(plain, binding, &set))
+        for (int o = 0; o < part->output_count; o++)
+            if (draw->limits[o])
+                raise_limits(&draw->expected[o], set.tensors[part->input_count + o],
+                             draw->limits[o]);
+    munmap(set.memory, set.bytes);
+}
