@@ -143,6 +143,11 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     *out = (struct case_result){.text = task_case->text, .microseconds = NAN};
     struct errors problems = errors_new(arena);
     struct kernel *kernel = kernel_parse(arena, judging->source, part, &problems);
+    out->outcome = OUTCOME_UNSUPPORTED;
+    bool other =
+        !kernel && problems.list.count == 1 && problems.list.at[0].code == ERROR_MANIFEST_INSTANCE;
+    if (other) /* of another rank: a case for another kernel */
+        return true;
     if (!kernel) {
         *stop = true;
         out->outcome = OUTCOME_COMPILE_ERROR;
@@ -151,7 +156,6 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
                  problems.list.at[0].hint);
         return true;
     }
-    out->outcome = OUTCOME_UNSUPPORTED;
     if (!kernel_holds(kernel, task_case->sizes, NULL))
         return true;
     struct ir_binding *binding =
