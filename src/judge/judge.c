@@ -144,8 +144,9 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     struct errors problems = errors_new(arena);
     struct kernel *kernel = kernel_parse(arena, judging->source, part, &problems);
     out->outcome = OUTCOME_UNSUPPORTED;
-    bool other =
-        !kernel && problems.list.count == 1 && problems.list.at[0].code == ERROR_MANIFEST_INSTANCE;
+    bool other = false;
+    for (size_t i = 0; i < problems.list.count; i++)
+        other |= problems.list.at[i].code == ERROR_MANIFEST_INSTANCE;
     if (other) /* of another rank: a case for another kernel */
         return true;
     if (!kernel) {

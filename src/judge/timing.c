@@ -283,15 +283,15 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
     timing->judged = arena_array(timing->arena, (size_t)count + 1, sizeof *timing->judged);
     timing->rivals = arena_array(timing->arena, (size_t)baselines + 1, sizeof *timing->rivals);
     for (int i = 0; i < count; i++) {
-        if (candidates[i].verdict->outcome != OUTCOME_OK)
-            continue;
         struct errors problems = errors_new(timing->arena);
-        timing->judged[timing->judged_count++] =
-            (struct participant){.name = candidates[i].source->name,
-                                 .compiled = candidates[i].compiled,
-                                 .kernel = kernel_parse(timing->arena, candidates[i].source,
-                                                        ir_root(program), &problems),
-                                 .verdict = candidates[i].verdict};
+        struct kernel *kernel =
+            kernel_parse(timing->arena, candidates[i].source, ir_root(program), &problems);
+        if (kernel && candidates[i].verdict->outcome == OUTCOME_OK)
+            timing->judged[timing->judged_count++] =
+                (struct participant){.name = candidates[i].source->name,
+                                     .compiled = candidates[i].compiled,
+                                     .kernel = kernel,
+                                     .verdict = candidates[i].verdict};
     }
     for (int i = 0; i < baselines; i++)
         if (!make_rival(timing, names[i], program, &timing->rivals[timing->rival_count++]))
@@ -314,7 +314,11 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
     bool good = true;
     for (int i = 0; good && i < task->case_count; i++) {
         const struct task_case *task_case = &task->cases[i];
-        if (!task_case->timed || (program && program != task_case->program))
+        bool right = false;
+        for (int c = 0; c < count; c++)
+            right |= i < candidates[c].verdict->case_count &&
+                     candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
+        if (!task_case->timed || !right || (program && program != task_case->program))
             continue; /* another rank is another kernel */
         if (!program) {
             program = task_case->program;
