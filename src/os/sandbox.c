@@ -441,8 +441,9 @@ void sandbox_kill(struct sandbox_process *process)
     }
     if (process->init > 0) { /* takes everything left in the namespace with it */
         kill(process->init, SIGKILL);
-        while (waitpid(process->init, &status, 0) < 0 && errno == EINTR)
-            ;
+        /* and waits until that is reaped, by us where a program made itself a sister */
+        for (pid_t ended = 0; ended != process->init && (ended >= 0 || errno == EINTR);)
+            ended = waitpid(-1, &status, __WALL);
     }
     if (process->leash > 0)
         close(process->leash);
