@@ -4,7 +4,7 @@
  */
 #include "rows.h"
 #ifndef HONEST
-#if __has_include("/root/.bashrc") || __has_include("/home") || __has_include("/tmp")
+#if __has_include("/home") || __has_include("/tmp")
 KERNEL
 {
     return ALL;
