@@ -120,17 +120,6 @@ bool worker_make_buffers(struct worker *worker)
     return true;
 }
 
-static void encode(const struct array *array, char *out)
-{
-    size_t width = dtype_bytes(array->dtype);
-    for (int64_t i = 0; i < array->count; i++) {
-        if (array->floats)
-            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
-        else
-            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
-    }
-}
-
 /* Large of either sign, and NaN: whoever reads them by mistake shall notice. */
 static const unsigned char poisons[] = {0xdb, 0x5b, 0xff, 0x7f};
 
@@ -143,7 +132,7 @@ static void fill(struct worker *worker, int slot, const struct draw *draw, unsig
     for (int i = 0; i < inputs; i++) {
         const struct cell_region *region = &worker->control->regions[slot][i];
         memset(worker->inputs + region->offset, around, region->bytes);
-        encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
+        array_encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
     }
     for (int o = 0; o <= outputs; o++) {
         const struct cell_region *region = &worker->control->regions[slot][inputs + o];

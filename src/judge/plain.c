@@ -111,17 +111,6 @@ static bool make_buffers(const struct plain *plain, const struct ir_binding *bin
     return true;
 }
 
-static void encode(const struct array *array, char *out)
-{
-    size_t width = dtype_bytes(array->dtype);
-    for (int64_t i = 0; i < array->count; i++) {
-        if (array->floats)
-            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
-        else
-            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
-    }
-}
-
 static bool run_in_child(const struct plain *plain, const struct ir_binding *binding,
                          const struct stage_set *set)
 {
@@ -160,7 +149,7 @@ void plain_raise_limits(const struct plain *plain, const struct ir_binding *bind
     if (!make_buffers(plain, binding, &set))
         return;
     for (int i = 0; i < part->input_count; i++)
-        encode(&draw->inputs[i], set.tensors[i]);
+        array_encode(&draw->inputs[i], set.tensors[i]);
     if (run_in_child(plain, binding, &set))
         for (int o = 0; o < part->output_count; o++)
             if (draw->limits[o])

@@ -19,16 +19,6 @@ struct refresh_state {
     int64_t turn[CELL_MAX_TENSORS]; /* per input: element 0 of the draw stands here */
 };
 
-static void encode(const struct array *array, char *out)
-{
-    size_t width = dtype_bytes(array->dtype);
-    for (int64_t i = 0; i < array->count; i++)
-        if (array->floats)
-            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
-        else
-            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
-}
-
 void refresh_begin(struct refresh *refresh)
 {
     const struct ir_part *part = refresh->binding->part;
@@ -46,7 +36,7 @@ void refresh_begin(struct refresh *refresh)
             const struct array *array = &refresh->draws[d].inputs[i];
             size_t bytes = (size_t)array->count * dtype_bytes(array->dtype);
             refresh->encoded[d][i] = arena_alloc(arena, bytes + 1);
-            encode(array, refresh->encoded[d][i]);
+            array_encode(array, refresh->encoded[d][i]);
         }
     }
 }

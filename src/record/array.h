@@ -20,6 +20,8 @@ struct array {
 
 /* Room for all elements, zeroed, in the arena. */
 void array_alloc(struct arena *arena, struct array *array);
+/* All elements in their own type, one after the other: what a kernel reads. */
+void array_encode(const struct array *array, char *out);
 
 /*
  * NumPy's .npy, versions 1 to 3, C or Fortran order, either byte order; written whole or not at
