@@ -1,0 +1,230 @@
+/*
+ * The low form: what a kernel does, loop by loop, before any dialect's syntax. Skeletons build it,
+ * printers in src/gen turn it into source.
+ *
+ * A kernel is a list of functions run one after the other. A function is a tree of statements:
+ * loops, conditions, local variables, stores. Expressions are pure trees; a value has a type and a
+ * number of lanes, all lanes computed alike. What a loop is bound to (threads of the CPU, blocks
+ * and threads of a device) is the loop's kind; bodies do not know.
+ *
+ * Everything hangs on an arena and is immutable once built, but for a block, which grows.
+ */
+#ifndef SMELT_LOOP_LOOP_H
+#define SMELT_LOOP_LOOP_H
+
+#include "base/base.h"
+#include "ir/ir.h"
+
+enum { LOOP_MAX_LANES = 64 };
+
+/* f64, f32, i64, i32 or bool; lanes: 1 is a scalar. */
+struct loop_type {
+    enum dtype dtype;
+    int lanes;
+};
+
+/* ---- variables and buffers ---- */
+
+enum loop_variable_kind {
+    LOOP_COUNTER, /* of a loop: i64, never assigned otherwise */
+    LOOP_LOCAL,   /* declared by LOOP_LET, changed by LOOP_SET */
+    LOOP_SYMBOL,  /* a size of the part: i64 */
+    LOOP_SCALAR,  /* a scalar parameter of the part */
+};
+
+struct loop_variable {
+    const char *name; /* wanted; the printer makes it unique */
+    enum loop_variable_kind kind;
+    struct loop_type type;
+    int number; /* SYMBOL, SCALAR: number in the part */
+};
+
+enum loop_space {
+    LOOP_TENSOR,  /* an input or output of the kernel */
+    LOOP_SCRATCH, /* shared by all threads, a piece of the kernel's scratch */
+    LOOP_STACK,   /* each thread's own, alive while the block that declares it runs */
+};
+
+struct loop_buffer {
+    const char *name;
+    enum loop_space space;
+    enum dtype dtype; /* of an element in memory: any type */
+    int lanes;  /* STACK: of an element, so that a tile of vectors can stay in registers; else 1 */
+    int tensor; /* TENSOR: number in the part */
+    const struct ir_size *count; /* SCRATCH: elements, of the part's symbols */
+    int64_t elements;            /* STACK: how many */
+};
+
+/* ---- expressions ---- */
+
+enum loop_op {
+    LOOP_INTEGER,
+    LOOP_NUMBER,
+    LOOP_VARIABLE,
+    LOOP_APPLY,  /* an operation of the IR, lane by lane; scalars among the arguments are splat */
+    LOOP_LOAD,   /* consecutive elements from `offset` on, as many as lanes */
+    LOOP_GATHER, /* one element per lane: `offset` has as many lanes */
+    LOOP_SPLAT,  /* a scalar in every lane */
+    LOOP_IOTA,   /* 0, 1, 2, ... */
+    LOOP_FOLD,   /* all lanes combined by a monoid of width 1: a scalar */
+};
+
+struct loop_expression {
+    enum loop_op op;
+    struct loop_type type;
+    int64_t integer;
+    double number;
+    const struct loop_variable *variable;
+    enum ir_op apply;
+    enum dtype cast; /* of APPLY CAST */
+    const struct loop_expression *a, *b, *c;
+    /* LOAD, GATHER */
+    const struct loop_buffer *buffer;
+    const struct loop_expression *offset;
+    const struct loop_expression *mask; /* bool per lane, or NULL: nothing is read where false... */
+    const struct loop_expression
+        *count; /* scalar, or NULL: only the first `count` lanes are read... */
+    const struct loop_expression *otherwise; /* ...and this is the value there; NULL: zero */
+    enum ir_monoid_kind monoid;              /* FOLD */
+};
+
+typedef const struct loop_expression *loop_value; /* an expression, wherever many are handled */
+
+/* ---- statements ---- */
+
+enum loop_kind {
+    LOOP_SERIAL,
+    LOOP_PARALLEL, /* iterations independent: threads of the CPU, blocks of a device. Directly
+                      nested ones are one space */
+    LOOP_UNROLL,   /* constant bounds: written out, so that local tiles stay in registers */
+};
+
+enum loop_statement_kind {
+    LOOP_FOR,
+    LOOP_IF,
+    LOOP_LET,
+    LOOP_SET,
+    LOOP_DECLARE, /* a STACK buffer */
+    LOOP_STORE,
+    LOOP_NOTE, /* a comment */
+};
+
+struct loop_block {
+    struct arena *arena;
+    struct loop_statements VECTOR(struct loop_statement) statements;
+};
+
+struct loop_statement {
+    enum loop_statement_kind kind;
+    const char *note; /* FOR: what the plan decided here, or NULL; NOTE: the words */
+    /* FOR: variable = from; variable < to; variable += step */
+    enum loop_kind loop;
+    struct loop_variable *variable; /* FOR, LET, SET */
+    loop_value from, to, step;
+    bool dynamic; /* PARALLEL: iterations differ in cost */
+    /* IF: condition; LET, SET, STORE: value */
+    loop_value value;
+    struct loop_block *body, *otherwise; /* FOR, IF; otherwise may be NULL */
+    /* STORE, DECLARE */
+    const struct loop_buffer *buffer;
+    loop_value offset;
+    loop_value mask, count; /* as in LOAD */
+    bool scatter;           /* one offset per lane */
+    bool streaming;         /* will not be read soon: past the caches where the machine can */
+};
+
+struct loop_function {
+    const char *name; /* of the group */
+    const char *note; /* what it computes */
+    struct loop_block *body;
+};
+
+struct loop_kernel {
+    struct arena *arena;
+    const struct ir_part *part; /* symbols, scalars and tensors are its */
+    struct loop_buffers VECTOR(struct loop_buffer *) buffers; /* TENSOR and SCRATCH */
+    struct loop_functions VECTOR(struct loop_function) functions;
+};
+
+/* ---- building (build.c). Folds constants and the trivial; the arena is the block's or kernel's.
+ * ---- */
+
+struct loop_kernel *loop_kernel_new(struct arena *arena, const struct ir_part *part);
+struct loop_block *loop_block_new(struct arena *arena);
+struct loop_block *loop_function(struct loop_kernel *kernel, const char *name, const char *note);
+/* The buffer of an input or output, made on first use. */
+const struct loop_buffer *loop_tensor(struct loop_kernel *kernel, int tensor);
+const struct loop_buffer *loop_scratch(struct loop_kernel *kernel, const char *name,
+                                       enum dtype dtype, const struct ir_size *count);
+
+loop_value loop_integer(struct arena *arena, int64_t value);
+loop_value loop_number(struct arena *arena, double value, enum dtype dtype);
+loop_value loop_of(struct arena *arena, const struct loop_variable *variable);
+loop_value loop_size(struct arena *arena, const struct ir_part *part, const struct ir_size *size);
+loop_value loop_scalar(struct arena *arena, const struct ir_part *part, int scalar);
+/* Type and lanes follow from the arguments (b, c may be NULL) and the class of the operation. */
+loop_value loop_apply(struct arena *arena, enum ir_op op, loop_value a, loop_value b, loop_value c);
+loop_value loop_cast(struct arena *arena, enum dtype cast, loop_value a);
+loop_value loop_to_float(struct arena *arena, enum dtype dtype, loop_value a);
+loop_value loop_add(struct arena *arena, loop_value a, loop_value b);
+loop_value loop_sub(struct arena *arena, loop_value a, loop_value b);
+loop_value loop_mul(struct arena *arena, loop_value a, loop_value b);
+loop_value loop_min(struct arena *arena, loop_value a, loop_value b);
+loop_value loop_less(struct arena *arena, loop_value a, loop_value b);
+loop_value loop_select(struct arena *arena, loop_value condition, loop_value a, loop_value b);
+loop_value loop_splat(struct arena *arena, loop_value a, int lanes);
+loop_value loop_iota(struct arena *arena, int lanes);
+loop_value loop_fold(struct arena *arena, enum ir_monoid_kind monoid, loop_value a);
+/* Two values combined by a monoid of width 1, as the IR says (max passes NaN on). */
+loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a,
+                        loop_value b);
+loop_value loop_unit(struct arena *arena, enum ir_monoid_kind monoid, struct loop_type type);
+loop_value loop_load(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
+                     int lanes);
+loop_value loop_load_part(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
+                          int lanes, loop_value count, loop_value otherwise);
+loop_value loop_load_masked(struct arena *arena, const struct loop_buffer *buffer,
+                            loop_value offset, int lanes, loop_value mask, loop_value otherwise);
+loop_value loop_gather(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
+                       loop_value mask, loop_value otherwise);
+
+/* Statements, added at the end of the block. The body returned is empty. */
+struct loop_block *loop_for(struct loop_block *block, enum loop_kind kind, const char *name,
+                            loop_value from, loop_value to, loop_value step,
+                            struct loop_variable **variable);
+void loop_note_loop(struct loop_block *block, const char *note); /* on the FOR added last */
+struct loop_block *loop_if(struct loop_block *block, loop_value condition);
+struct loop_block *loop_else(struct loop_block *block); /* of the IF added last */
+struct loop_variable *loop_let(struct loop_block *block, const char *name, loop_value value);
+void loop_set(struct loop_block *block, struct loop_variable *variable, loop_value value);
+const struct loop_buffer *loop_stack(struct loop_block *block, const char *name, enum dtype dtype,
+                                     int lanes, int64_t elements);
+struct loop_statement *loop_store(struct loop_block *block, const struct loop_buffer *buffer,
+                                  loop_value offset, loop_value value);
+void loop_note(struct loop_block *block, const char *note);
+
+/* ---- widening (widen.c) ---- */
+
+/*
+ * The expression for `lanes` consecutive values of `variable` at once, from its present value on:
+ * what does not depend on it stays scalar, loads become contiguous, splat or gathered according to
+ * how their offsets depend on it. `count` (or NULL): only that many lanes are wanted, the others
+ * read nothing. The result is scalar when nothing depends on the variable.
+ */
+loop_value loop_widen(struct arena *arena, loop_value value, const struct loop_variable *variable,
+                      int lanes, loop_value count);
+/* The change of a scalar integer when the variable goes up by one, free of the variable; NULL: not
+ * the same everywhere. */
+loop_value loop_step(struct arena *arena, loop_value value, const struct loop_variable *variable);
+/* The expression with `by` in place of the variable. */
+loop_value loop_substitute(struct arena *arena, loop_value value,
+                           const struct loop_variable *variable, loop_value by);
+bool loop_mentions(loop_value value, const struct loop_variable *variable);
+
+/* ---- text (print.c), for people and tests; and what must hold of a kernel (check.c) ---- */
+
+void loop_print(struct text *out, const struct loop_kernel *kernel);
+/* Types and lanes agree, variables are in scope, buffers declared. A false is our bug. */
+bool loop_check(const struct loop_kernel *kernel, struct error *error);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * A skeleton is a named arrangement of loops for a group of stages: it says whether it fits, which
+ * decisions are open, whether they are legal together, what they will cost, which to try first,
+ * and writes the loops. One file each, one row in the table; the same silhouette.
+ *
+ * "Does not fit" and "not legal" are answers with a reason, not errors.
+ */
+#ifndef SMELT_SKELETON_SKELETON_H
+#define SMELT_SKELETON_SKELETON_H
+
+#include "base/base.h"
+#include "ir/ir.h"
+#include "loop/loop.h"
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+/* What code is made for: read from the machine, or named. */
+struct skeleton_target {
+    const char *name; /* "avx512", "avx2", "portable" */
+    int vector_bytes; /* 64, 32, 16 */
+    int registers;    /* vector registers: 32, 16 */
+    bool masks;       /* partial loads and stores are cheap */
+    bool streaming;   /* has stores past the caches */
+    bool bf16_dot, amx_bf16, amx_int8;
+    int64_t l1, l2, l3; /* bytes a core may call its own */
+    int threads;
+    /* per core and second, for the cost model: from the probe when there is one, else typical */
+    double fma, memory, l2_rate; /* f32 FMA operations; bytes */
+};
+
+/* A group as a skeleton sees it. */
+struct skeleton_group {
+    struct arena *arena;
+    const struct ir_part *part; /* the flat part */
+    const int *stages;
+    int stage_count;
+    const bool *inlined;              /* per stage of the part: computed where it is read */
+    const bool *needed;               /* per tensor: read after the group, or an output */
+    const struct ir_binding *binding; /* the sizes to be good at: the first timed case */
+    const struct plan_fix *fixes;     /* the sizes that are known when code is written */
+    int fix_count;
+    const struct skeleton_target *target;
+};
+
+struct skeleton_slots VECTOR(struct plan_slot);
+struct skeleton_reason { /* why not; empty: no reason against it */
+    char text[240];
+};
+
+struct skeleton_cost {      /* of one call */
+    double seconds;         /* what the model expects */
+    double bytes;           /* moved to and from memory */
+    double operations;      /* done, repeated ones too */
+    int64_t stack, scratch; /* bytes */
+    int vectors;            /* registers a loop body holds at once */
+};
+
+struct skeleton {
+    const char *name;
+    const char *note; /* one line */
+    bool (*match)(const struct skeleton_group *group, struct skeleton_reason *why_not);
+    void (*open)(const struct skeleton_group *group, struct skeleton_slots *slots);
+    bool (*legal)(const struct skeleton_group *group, const struct plan_group *plan,
+                  struct skeleton_reason *why_not);
+    struct skeleton_cost (*predict)(const struct skeleton_group *group,
+                                    const struct plan_group *plan);
+    /* Better values for the seeds of the slots, from an analytic model; up to `most` plans, best
+     * first. NULL: the slots' own seeds. */
+    int (*seeds)(const struct skeleton_group *group, struct plan_group *plans, int most);
+    /* Writes the group as functions of the kernel. Only for plans that are legal. */
+    void (*lower)(const struct skeleton_group *group, const struct plan_group *plan,
+                  struct loop_kernel *kernel);
+};
+
+extern const struct skeleton *const skeletons[]; /* most special first; ends with NULL */
+const struct skeleton *skeleton_find(const char *name);
+
+/*
+ * ---- values (value.c): IR nodes as expressions ----
+ *
+ * An environment says what each index of the part is now, and where tensors that the group itself
+ * defines are to be found: an expression made from their indices by `resolve`. Tensors nobody
+ * resolves are inlined when their stage is, else loaded from their buffer.
+ */
+struct skeleton_values {
+    const struct skeleton_group *group;
+    struct loop_kernel *kernel;
+    struct loop_block *block; /* where names are given to what is used twice; NULL: nowhere */
+    loop_value *indices;      /* per index of the part; NULL: not open */
+    loop_value (*resolve)(void *context, struct skeleton_values *values, int tensor,
+                          const loop_value *at);
+    void *context;
+};
+
+/* The value of a node of a stage at the present indices. */
+loop_value skeleton_value(struct skeleton_values *values, const struct ir_stage *stage, int node);
+/* The element of a tensor at these indices, rounded to its type if it is declared. */
+loop_value skeleton_element(struct skeleton_values *values, int tensor, const loop_value *at);
+/* Row-major offset of an element. */
+loop_value skeleton_offset(struct skeleton_values *values, int tensor, const loop_value *at);
+/* The buffer a tensor of the part lives in: the kernel's argument or a piece of scratch. */
+const struct loop_buffer *skeleton_buffer(struct skeleton_values *values, int tensor);
+/* A size as an expression: a constant where the plan fixes it. */
+loop_value skeleton_size(struct skeleton_values *values, const struct ir_size *size);
+
+#endif
