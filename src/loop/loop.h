@@ -61,12 +61,13 @@ enum loop_op {
     LOOP_INTEGER,
     LOOP_NUMBER,
     LOOP_VARIABLE,
-    LOOP_APPLY,  /* an operation of the IR, lane by lane; scalars among the arguments are splat */
-    LOOP_LOAD,   /* consecutive elements from `offset` on, as many as lanes */
-    LOOP_GATHER, /* one element per lane: `offset` has as many lanes */
-    LOOP_SPLAT,  /* a scalar in every lane */
-    LOOP_IOTA,   /* 0, 1, 2, ... */
-    LOOP_FOLD,   /* all lanes combined by a monoid of width 1: a scalar */
+    LOOP_APPLY,   /* an operation of the IR, lane by lane; scalars among the arguments are splat */
+    LOOP_LOAD,    /* consecutive elements from `offset` on, as many as lanes */
+    LOOP_GATHER,  /* one element per lane: `offset` has as many lanes */
+    LOOP_SPLAT,   /* a scalar in every lane */
+    LOOP_IOTA,    /* 0, 1, 2, ... */
+    LOOP_FOLD,    /* all lanes combined by a monoid of width 1: a scalar */
+    LOOP_SHUFFLE, /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
 };
 
 struct loop_expression {
@@ -86,6 +87,7 @@ struct loop_expression {
         *count; /* scalar, or NULL: only the first `count` lanes are read... */
     const struct loop_expression *otherwise; /* ...and this is the value there; NULL: zero */
     enum ir_monoid_kind monoid;              /* FOLD */
+    const int *pattern;                      /* SHUFFLE: one number per lane of the result */
 };
 
 typedef const struct loop_expression *loop_value; /* an expression, wherever many are handled */
@@ -175,6 +177,9 @@ loop_value loop_select(struct arena *arena, loop_value condition, loop_value a, 
 loop_value loop_splat(struct arena *arena, loop_value a, int lanes);
 loop_value loop_iota(struct arena *arena, int lanes);
 loop_value loop_fold(struct arena *arena, enum ir_monoid_kind monoid, loop_value a);
+/* a and b of the same type; the result has `lanes` of their lanes, or one. */
+loop_value loop_shuffle(struct arena *arena, loop_value a, loop_value b, const int *pattern,
+                        int lanes);
 /* Two values combined by a monoid of width 1, as the IR says (max passes NaN on). */
 loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a,
                         loop_value b);

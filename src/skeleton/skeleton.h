@@ -90,6 +90,7 @@ struct skeleton_values {
     loop_value (*resolve)(void *context, struct skeleton_values *values, int tensor,
                           const loop_value *at);
     void *context;
+    struct map *memo; /* of value.c; NULL at first, and again when `resolve` says something else */
 };
 
 /* The value of a node of a stage at the present indices. */
@@ -102,5 +103,19 @@ loop_value skeleton_offset(struct skeleton_values *values, int tensor, const loo
 const struct loop_buffer *skeleton_buffer(struct skeleton_values *values, int tensor);
 /* A size as an expression: a constant where the plan fixes it. */
 loop_value skeleton_size(struct skeleton_values *values, const struct ir_size *size);
+/* Whether a read of the tensor can be written as the expression its stages compute: maps whose
+ * places can be solved for their indices. */
+bool skeleton_can_inline(const struct ir_part *part, int tensor);
+
+/*
+ * ---- sharing (share.c) ----
+ *
+ * The values are about to be used in `block`: what occurs in them more than once gets a name there,
+ * and what depends on none of the `variables` (those opened since `outer`) a name in `outer`, or
+ * stays as it is when that is NULL. Values are replaced in place.
+ */
+void skeleton_share(struct loop_block *block, struct loop_block *outer,
+                    const struct loop_variable *const *variables, int variable_count,
+                    loop_value *values, int value_count);
 
 #endif
