@@ -50,7 +50,7 @@ struct loop_buffer {
     enum loop_space space;
     enum dtype dtype; /* of an element in memory: any type */
     int lanes;  /* STACK: of an element, so that a tile of vectors can stay in registers; else 1 */
-    int tensor; /* TENSOR: number in the part */
+    int tensor; /* number in the part; IR_NONE: SCRATCH and STACK that hold no tensor */
     const struct ir_size *count; /* SCRATCH: elements, of the part's symbols */
     int64_t elements;            /* STACK: how many */
 };
@@ -139,6 +139,10 @@ struct loop_function {
     const char *name; /* of the group */
     const char *note; /* what it computes */
     struct loop_block *body;
+    /* Instead of a body: the group as a program of its own, which the dialect writes plainly.
+     * Sizes and scalars are those of the kernel's part, number for number. */
+    const struct ir_program *plain;
+    const struct loop_buffer *const *tensors; /* plain: its inputs, then its outputs */
 };
 
 struct loop_kernel {
@@ -154,8 +158,13 @@ struct loop_kernel {
 struct loop_kernel *loop_kernel_new(struct arena *arena, const struct ir_part *part);
 struct loop_block *loop_block_new(struct arena *arena);
 struct loop_block *loop_function(struct loop_kernel *kernel, const char *name, const char *note);
-/* The buffer of an input or output, made on first use. */
+/* The buffer of a tensor of the part, made on first use: the kernel's argument, or for a temporary
+ * a piece of scratch as large as the tensor. All groups find the same one. */
 const struct loop_buffer *loop_tensor(struct loop_kernel *kernel, int tensor);
+/* A function that has a program instead of a body. */
+void loop_function_plain(struct loop_kernel *kernel, const char *name, const char *note,
+                         const struct ir_program *program,
+                         const struct loop_buffer *const *tensors);
 const struct loop_buffer *loop_scratch(struct loop_kernel *kernel, const char *name,
                                        enum dtype dtype, const struct ir_size *count);
 
