@@ -61,7 +61,8 @@ enum loop_op {
     LOOP_INTEGER,
     LOOP_NUMBER,
     LOOP_VARIABLE,
-    LOOP_APPLY,   /* an operation of the IR, lane by lane; scalars among the arguments are splat */
+    LOOP_APPLY,   /* an operation of the IR, lane by lane; scalars among the arguments are splat.
+                     Both sides of a SELECT are evaluated: reads need masks, scalar ones too */
     LOOP_LOAD,    /* consecutive elements from `offset` on, as many as lanes */
     LOOP_GATHER,  /* one element per lane: `offset` has as many lanes */
     LOOP_SPLAT,   /* a scalar in every lane */
@@ -168,13 +169,20 @@ void loop_function_plain(struct loop_kernel *kernel, const char *name, const cha
 const struct loop_buffer *loop_scratch(struct loop_kernel *kernel, const char *name,
                                        enum dtype dtype, const struct ir_size *count);
 
+/* What a load from the buffer gives: what its elements compute in; vectors on the stack stay as
+ * they are. */
+enum dtype loop_buffer_dtype(const struct loop_buffer *buffer);
+
 loop_value loop_integer(struct arena *arena, int64_t value);
+loop_value loop_bool(struct arena *arena, bool value);
 loop_value loop_number(struct arena *arena, double value, enum dtype dtype);
 loop_value loop_of(struct arena *arena, const struct loop_variable *variable);
 loop_value loop_size(struct arena *arena, const struct ir_part *part, const struct ir_size *size);
 loop_value loop_scalar(struct arena *arena, const struct ir_part *part, int scalar);
 /* Type and lanes follow from the arguments (b, c may be NULL) and the class of the operation. */
 loop_value loop_apply(struct arena *arena, enum ir_op op, loop_value a, loop_value b, loop_value c);
+/* The same tree; variables are the same when they are one, symbols and scalars by number. */
+bool loop_equal(loop_value a, loop_value b);
 loop_value loop_cast(struct arena *arena, enum dtype cast, loop_value a);
 loop_value loop_to_float(struct arena *arena, enum dtype dtype, loop_value a);
 loop_value loop_add(struct arena *arena, loop_value a, loop_value b);
@@ -202,7 +210,11 @@ loop_value loop_load_masked(struct arena *arena, const struct loop_buffer *buffe
 loop_value loop_gather(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
                        loop_value mask, loop_value otherwise);
 
-/* Statements, added at the end of the block. The body returned is empty. */
+/*
+ * Statements, added at the end of the block. The body returned is empty; step NULL is 1. Values are
+ * splat to the lanes of the variable or buffer they go to. The statement of a store may be changed
+ * (mask, count, streaming) until the block gets another.
+ */
 struct loop_block *loop_for(struct loop_block *block, enum loop_kind kind, const char *name,
                             loop_value from, loop_value to, loop_value step,
                             struct loop_variable **variable);
