@@ -90,6 +90,7 @@ struct skeleton_values {
     loop_value (*resolve)(void *context, struct skeleton_values *values, int tensor,
                           const loop_value *at);
     void *context;
+    loop_value guard; /* when the present value is wanted: nothing is loaded else; NULL: always */
     struct map *memo; /* of value.c; NULL at first, and again when `resolve` says something else */
 };
 
