@@ -104,6 +104,10 @@ loop_value skeleton_offset(struct skeleton_values *values, int tensor, const loo
 const struct loop_buffer *skeleton_buffer(struct skeleton_values *values, int tensor);
 /* A size as an expression: a constant where the plan fixes it. */
 loop_value skeleton_size(struct skeleton_values *values, const struct ir_size *size);
+/* The same expression of the same symbols. */
+bool skeleton_sizes_equal(const struct ir_size *a, const struct ir_size *b);
+/* A value as the tensor will hold it: rounded if the tensor is declared. */
+loop_value skeleton_round(struct skeleton_values *values, int tensor, loop_value value);
 /* Whether a read of the tensor can be written as the expression its stages compute: maps whose
  * places can be solved for their indices. */
 bool skeleton_can_inline(const struct ir_part *part, int tensor);

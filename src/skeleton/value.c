@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "skeleton/private.h"
+#include "skeleton/skeleton.h"
 
 static struct arena *arena_of(const struct skeleton_values *values)
 {
@@ -54,34 +54,9 @@ bool skeleton_sizes_equal(const struct ir_size *a, const struct ir_size *b)
 
 /* ---- memory ---- */
 
-static const struct ir_size *element_count(const struct skeleton_group *group, int tensor)
-{
-    const struct ir_tensor *info = &group->part->tensors[tensor];
-    const struct ir_size *count = ir_size_constant(group->arena, 1);
-    for (int i = 0; i < info->rank; i++)
-        count = ir_size_make(group->arena, IR_SIZE_MUL, count, info->dims[i]);
-    return count;
-}
-
 const struct loop_buffer *skeleton_buffer(struct skeleton_values *values, int tensor)
 {
-    const struct ir_tensor *info = &values->group->part->tensors[tensor];
-    if (info->role == IR_TENSOR_INPUT || info->role == IR_TENSOR_OUTPUT)
-        return loop_tensor(values->kernel, tensor);
-    struct loop_buffers *buffers = &values->kernel->buffers;
-    for (size_t i = 0; i < buffers->count; i++) {
-        const struct loop_buffer *buffer = buffers->at[i];
-        if (buffer->space == LOOP_SCRATCH && buffer->tensor == tensor &&
-            strcmp(buffer->name, info->name) == 0)
-            return buffer;
-    }
-    const struct loop_buffer *made = loop_scratch(values->kernel, info->name, info->dtype,
-                                                  element_count(values->group, tensor));
-    for (size_t i = 0; i < buffers->count; i++) {
-        if (buffers->at[i] == made)
-            buffers->at[i]->tensor = tensor;
-    }
-    return made;
+    return loop_tensor(values->kernel, tensor);
 }
 
 loop_value skeleton_offset(struct skeleton_values *values, int tensor, const loop_value *at)
@@ -280,7 +255,7 @@ bool skeleton_can_inline(const struct ir_part *part, int tensor)
 
 /* ---- inlining ---- */
 
-static loop_value value_round(struct skeleton_values *values, int tensor, loop_value value)
+loop_value skeleton_round(struct skeleton_values *values, int tensor, loop_value value)
 {
     const struct ir_tensor *info = &values->group->part->tensors[tensor];
     enum dtype computed = dtype_compute(info->dtype);
@@ -289,11 +264,6 @@ static loop_value value_round(struct skeleton_values *values, int tensor, loop_v
     if (!info->declared || computed == info->dtype)
         return value;
     return loop_cast(arena_of(values), info->dtype, value);
-}
-
-loop_value skeleton_round(struct skeleton_values *values, int tensor, loop_value value)
-{
-    return value_round(values, tensor, value);
 }
 
 static loop_value both(struct skeleton_values *values, loop_value a, loop_value b)
@@ -317,8 +287,8 @@ static loop_value value_inline(struct skeleton_values *values, const struct ir_s
     solve_write(&solver, at);
     if (others)
         values->guard = both(values, guard, solver.condition);
-    loop_value value = value_round(values, stage->writes[0].tensor,
-                                   skeleton_value(values, stage, stage->writes[0].value));
+    loop_value value = skeleton_round(values, stage->writes[0].tensor,
+                                      skeleton_value(values, stage, stage->writes[0].value));
     memcpy(values->indices, saved, bytes);
     values->guard = guard;
     if (!others || !solver.condition)
@@ -420,7 +390,7 @@ static loop_value frame_read(struct skeleton_values *values, struct frame *frame
     loop_value element = skeleton_element(values, node->read.tensor, at);
     values->guard = guard;
     loop_value otherwise = node->read.otherwise == IR_NONE
-                               ? loop_zero(arena, element->type.dtype)
+                               ? loop_number(arena, 0, element->type.dtype)
                                : frame_node(values, frame, node->read.otherwise);
     return loop_select(arena, condition, element, otherwise);
 }
@@ -435,8 +405,7 @@ static loop_value frame_make(struct skeleton_values *values, struct frame *frame
     loop_value c = count > 2 ? frame_node(values, frame, node->c) : NULL;
     switch (node->op) {
     case IR_INT: return loop_integer(arena, node->integer);
-    case IR_BOOL:
-        return loop_unit(arena, node->integer ? IR_ALL : IR_ANY, (struct loop_type){DTYPE_BOOL, 1});
+    case IR_BOOL: return loop_bool(arena, node->integer != 0);
     case IR_FLOAT: return loop_number(arena, node->number, node->type);
     case IR_SIZE: return skeleton_size(values, node->size);
     case IR_SCALAR: return loop_scalar(arena, values->group->part, node->scalar);
