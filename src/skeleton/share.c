@@ -13,6 +13,7 @@ struct entry {
     int uses;
     bool inner;       /* depends on one of the variables */
     bool visited;     /* counted */
+    bool places;      /* part of an offset or mask: those are widened whole */
     loop_value named; /* as it is to be written */
 };
 
@@ -21,7 +22,8 @@ struct sharing {
     struct loop_block *block, *outer;
     const struct loop_variable *const *variables;
     int variable_count;
-    struct map of_address, of_content; /* -> struct entry */
+    const struct skeleton_lanes *lanes; /* NULL: values stay as wide as they are */
+    struct map of_address, of_content;  /* -> struct entry */
 };
 
 static struct entry *entry_of(struct sharing *sharing, loop_value value);
@@ -122,20 +124,26 @@ static struct entry *entry_at(loop_value value)
     return (struct entry *)value;
 }
 
-static void entry_count(loop_value value)
+static void entry_count(loop_value value, bool places)
 {
     if (!value)
         return;
     struct entry *entry = entry_at(value);
     entry->uses++;
-    if (entry->visited)
+    if (entry->visited && (entry->places || !places))
         return;
+    bool again = entry->visited; /* only to be told that it is part of a place */
     entry->visited = true;
+    entry->places |= places;
     const struct loop_expression *whole = &entry->value;
-    const loop_value parts[] = {whole->a,    whole->b,     whole->c,        whole->offset,
-                                whole->mask, whole->count, whole->otherwise};
+    const loop_value parts[] = {whole->a, whole->b, whole->c, whole->otherwise};
+    const loop_value of_place[] = {whole->offset, whole->mask, whole->count};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        entry_count(parts[i]);
+        entry_count(parts[i], places);
+    for (size_t i = 0; i < sizeof of_place / sizeof *of_place; i++)
+        entry_count(of_place[i], true);
+    if (again)
+        entry->uses--;
 }
 
 static bool is_leaf(loop_value value)
@@ -167,6 +175,15 @@ static const char *value_name(struct sharing *sharing, loop_value value)
     return value->op == LOOP_APPLY ? ir_op_name(value->apply) : "part";
 }
 
+static loop_value lanes_apply(struct sharing *sharing, loop_value value)
+{
+    const struct skeleton_lanes *lanes = sharing->lanes;
+    if (!lanes)
+        return value;
+    value = loop_widen(sharing->arena, value, lanes->variable, lanes->lanes, lanes->count);
+    return loop_substitute(sharing->arena, value, lanes->variable, lanes->from);
+}
+
 static loop_value entry_write(struct sharing *sharing, loop_value value, bool inside);
 
 static loop_value entry_rebuild(struct sharing *sharing, const struct entry *entry, bool inside)
@@ -183,7 +200,10 @@ static loop_value entry_rebuild(struct sharing *sharing, const struct entry *ent
     return whole;
 }
 
-/* The value as it is to be written; `inside`: as part of one that stands in the outer block. */
+/*
+ * The value as it is to be written; `inside`: as part of one that gets a name in the outer block.
+ * A splat is written where it is used: what it repeats gets the name.
+ */
 static loop_value entry_write(struct sharing *sharing, loop_value value, bool inside)
 {
     if (!value)
@@ -191,36 +211,53 @@ static loop_value entry_write(struct sharing *sharing, loop_value value, bool in
     struct entry *entry = entry_at(value);
     if (entry->named)
         return entry->named;
-    bool outside = !entry->inner && sharing->outer;
-    loop_value written = entry_rebuild(sharing, entry, outside);
-    bool hoist = outside && !inside;
-    if (!is_address(value) && (entry->uses > 1 || hoist)) {
-        /* a splat is written where it is used: what it repeats gets the name */
+    bool outside = sharing->outer && !entry->inner, splat = value->op == LOOP_SPLAT;
+    loop_value written = entry_rebuild(sharing, entry, outside && !splat);
+    bool again = entry->uses > 1 && (outside || sharing->block);
+    if (sharing->lanes && (entry->places || !dtype_is_float(value->type.dtype)))
+        again = false;
+    if (!splat && !is_address(value) && (again || (outside && !inside))) {
         struct loop_block *block = outside ? sharing->outer : sharing->block;
-        if (value->op != LOOP_SPLAT)
-            written = loop_of(sharing->arena, loop_let(block, value_name(sharing, value), written));
+        written = lanes_apply(sharing, written);
+        written = loop_of(sharing->arena, loop_let(block, value_name(sharing, value), written));
     }
     entry->named = written;
     return written;
 }
 
-void skeleton_share(struct loop_block *block, struct loop_block *outer,
-                    const struct loop_variable *const *variables, int variable_count,
-                    loop_value *values, int value_count)
+static void share(struct sharing *sharing, loop_value *values, int count)
+{
+    sharing->of_address = map_new(sharing->arena);
+    sharing->of_content = map_new(sharing->arena);
+    loop_value *entries = arena_array(sharing->arena, (size_t)count + 1, sizeof *entries);
+    for (int i = 0; i < count; i++) {
+        bool inner = false;
+        entries[i] = entry_value(sharing, values[i], &inner);
+        entry_count(entries[i], false);
+    }
+    for (int i = 0; i < count; i++)
+        values[i] = lanes_apply(sharing, entry_write(sharing, entries[i], false));
+}
+
+void skeleton_share(struct loop_block *block, loop_value *values, int count)
+{
+    struct sharing sharing = {.arena = block->arena, .block = block};
+    share(&sharing, values, count);
+}
+
+void skeleton_hoist(struct loop_block *block, const struct loop_variable *const *variables,
+                    int variable_count, loop_value *values, int count)
 {
     struct sharing sharing = {.arena = block->arena,
-                              .block = block,
-                              .outer = outer,
+                              .outer = block,
                               .variables = variables,
-                              .variable_count = variable_count,
-                              .of_address = map_new(block->arena),
-                              .of_content = map_new(block->arena)};
-    loop_value *entries = arena_array(block->arena, (size_t)value_count + 1, sizeof *entries);
-    for (int i = 0; i < value_count; i++) {
-        bool inner = false;
-        entries[i] = entry_value(&sharing, values[i], &inner);
-        entry_count(entries[i]);
-    }
-    for (int i = 0; i < value_count; i++)
-        values[i] = entry_write(&sharing, entries[i], false);
+                              .variable_count = variable_count};
+    share(&sharing, values, count);
+}
+
+void skeleton_widen(struct loop_block *block, const struct skeleton_lanes *lanes,
+                    loop_value *values, int count)
+{
+    struct sharing sharing = {.arena = block->arena, .block = block, .lanes = lanes};
+    share(&sharing, values, count);
 }

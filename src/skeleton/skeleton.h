@@ -115,12 +115,24 @@ bool skeleton_can_inline(const struct ir_part *part, int tensor);
 /*
  * ---- sharing (share.c) ----
  *
- * The values are about to be used in `block`: what occurs in them more than once gets a name there,
- * and what depends on none of the `variables` (those opened since `outer`) a name in `outer`, or
- * stays as it is when that is NULL. Values are replaced in place.
+ * Values are replaced in place by ones that use variables. Equal parts need not be one in memory.
  */
-void skeleton_share(struct loop_block *block, struct loop_block *outer,
-                    const struct loop_variable *const *variables, int variable_count,
-                    loop_value *values, int value_count);
+/* What occurs in the values more than once gets a name in the block. */
+void skeleton_share(struct loop_block *block, loop_value *values, int count);
+/* What depends on none of the variables gets a name in the block: a loop over them follows. */
+void skeleton_hoist(struct loop_block *block, const struct loop_variable *const *variables,
+                    int variable_count, loop_value *values, int count);
+
+struct skeleton_lanes { /* the variable takes the values from, from + 1, ... in its lanes */
+    const struct loop_variable *variable;
+    int lanes;
+    loop_value from;  /* whatever the variable stands for where the values are used */
+    loop_value count; /* only so many lanes are wanted; NULL: all */
+};
+
+/* Scalar values as vectors, as loop_widen and loop_substitute make them; float values that occur
+ * more than once get a name in the block. Values that do not depend on the variable stay scalar. */
+void skeleton_widen(struct loop_block *block, const struct skeleton_lanes *lanes,
+                    loop_value *values, int count);
 
 #endif

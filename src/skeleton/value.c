@@ -451,6 +451,6 @@ loop_value skeleton_value(struct skeleton_values *values, const struct ir_stage 
     loop_value value = frame_node(values, &frame, node);
     values->block = block;
     if (block)
-        skeleton_share(block, NULL, NULL, 0, &value, 1);
+        skeleton_share(block, &value, 1);
     return value;
 }
