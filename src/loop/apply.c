@@ -343,6 +343,23 @@ loop_value loop_cast(struct arena *arena, enum dtype cast, loop_value a)
     return expression;
 }
 
+loop_value loop_narrow(struct arena *arena, loop_value a)
+{
+    if (a->type.dtype == DTYPE_I32)
+        return a;
+    if (a->op == LOOP_SPLAT)
+        return loop_splat(arena, loop_narrow(arena, a->a), a->type.lanes);
+    struct loop_expression *expression =
+        (struct loop_expression *)apply_new(arena, IR_CAST, DTYPE_I32, a, NULL, NULL);
+    if (a->op == LOOP_IOTA || is_integer(a)) { /* the same in the other type */
+        *expression = *a;
+        expression->type.dtype = DTYPE_I32;
+        return expression;
+    }
+    expression->cast = DTYPE_I32;
+    return expression;
+}
+
 loop_value loop_to_float(struct arena *arena, enum dtype dtype, loop_value a)
 {
     if (a->type.dtype == dtype)

@@ -184,6 +184,8 @@ loop_value loop_apply(struct arena *arena, enum ir_op op, loop_value a, loop_val
 /* The same tree; variables are the same when they are one, symbols and scalars by number. */
 bool loop_equal(loop_value a, loop_value b);
 loop_value loop_cast(struct arena *arena, enum dtype cast, loop_value a);
+/* An i64 that fits, such as a number of a lane, in 32 bits: as wide as floats are. */
+loop_value loop_narrow(struct arena *arena, loop_value a);
 loop_value loop_to_float(struct arena *arena, enum dtype dtype, loop_value a);
 loop_value loop_add(struct arena *arena, loop_value a, loop_value b);
 loop_value loop_sub(struct arena *arena, loop_value a, loop_value b);
@@ -245,6 +247,11 @@ loop_value loop_step(struct arena *arena, loop_value value, const struct loop_va
 /* The expression with `by` in place of the variable. */
 loop_value loop_substitute(struct arena *arena, loop_value value,
                            const struct loop_variable *variable, loop_value by);
+/* The same with several: address of a variable -> loop_value. */
+loop_value loop_replace(struct arena *arena, loop_value value, const struct map *by);
+/* The same operation (neither a leaf nor a load) on other arguments, folded. */
+loop_value loop_rebuild(struct arena *arena, loop_value value, loop_value a, loop_value b,
+                        loop_value c);
 bool loop_mentions(loop_value value, const struct loop_variable *variable);
 
 /* ---- text (print.c), for people and tests; and what must hold of a kernel (check.c) ---- */
