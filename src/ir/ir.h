@@ -363,6 +363,51 @@ struct ir_instances VECTOR(struct ir_instance);
 void ir_list_instances(struct arena *arena, const struct ir_program *program,
                        struct ir_instances *out);
 
+/* ---- flat programs (flatten.c): one part, calls written out ---- */
+
+/*
+ * The same values to the last bit, but for exact outputs that a called part wrote: those are then
+ * as computed, too. Symbols, scalars, inputs and outputs are the root's, number for number; further
+ * tensors and the indices of callees come behind the root's own.
+ */
+struct ir_program *ir_flatten(struct arena *arena, const struct ir_program *program);
+
+/* ---- dependences in a flat part (graph.c) ---- */
+
+struct ir_numbers { /* ascending, each once */
+    const int *at;
+    int count;
+};
+
+/* Stages are those of the part; what happens inside a loop counts as the loop's. */
+struct ir_graph {
+    const struct ir_part *part;
+    const struct ir_numbers *reads, *writes;    /* per stage: tensors */
+    const struct ir_numbers *readers, *writers; /* per tensor: stages */
+    const struct ir_numbers *after;             /* per stage: those that must have run before */
+    const char *const *names;                   /* per stage: after the tensor, "y", "y.2" */
+};
+
+struct ir_graph *ir_graph_new(struct arena *arena, const struct ir_part *part);
+/* Whether the stages can run as one: no way out of them leads back in. *between: a stage on one. */
+bool ir_graph_convex(const struct ir_graph *graph, const bool *chosen, int *between);
+
+/* ---- groups as programs (extract.c) ---- */
+
+struct ir_extract {
+    struct ir_program *program; /* symbols and scalars are the flat part's, number for number */
+    const int *tensors;         /* of the flat part: the program's inputs, then its outputs */
+    int tensor_count;
+};
+
+/*
+ * The chosen stages of a flat part as a program of its own: it takes what they read from elsewhere,
+ * and gives what they define of the tensors that are needed. A loop comes with the stages that
+ * write what it carries.
+ */
+struct ir_extract ir_extract(struct arena *arena, const struct ir_graph *graph, const char *name,
+                             const bool *chosen, const bool *needed);
+
 /* ---- exactness (exact.c) ---- */
 
 /* The float operations that round, in order of appearance: "sum, exp, div"; nothing: all is exact.

@@ -1,8 +1,9 @@
 /*
- * Interpreter and compiled oracle agree bit for bit on every op of lib/ over random shapes, empty
- * and odd ones among them, with hard values (NaN, infinities, zeros of both signs) in the inputs;
- * and on every case of the manual's and the examples' tasks. One test per file, called
- * agreement_lib_FILE and agreement_case_FILE; they run only when asked for: see tests/run.
+ * Interpreter and compiled oracle, and the flat program, agree bit for bit on every op of lib/ over
+ * random shapes, empty and odd ones among them, with hard values (NaN, infinities, zeros of both
+ * signs) in the inputs; and on every case of the manual's and the examples' tasks. One test per
+ * file, called agreement_lib_FILE and agreement_case_FILE; they run only when asked for: see
+ * tests/run.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "flat_check.h"
 #include "lang/lang.h"
 #include "lib_vectors.h"
 #include "oracle/oracle.h"
@@ -89,8 +91,10 @@ static void compare_all(struct agreement *agreement)
             number++;
         const struct array *inputs = draw(agreement, subject, i);
         printf("%s\n", subject->what); /* shown when the test fails */
-        if (inputs)
+        if (inputs) {
             differ_check(codes[number], subject->binding, inputs);
+            flat_check(subject->task_case->program, subject->binding, inputs);
+        }
     }
     for (int i = 0; i < count; i++)
         oracle_close(codes[i]);
