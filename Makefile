@@ -156,6 +156,8 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)install -m 755 $(BUILD)/smelt '$(bindir)/smelt'
 	$(Q)install -m 755 $(BUILD)/smelt-cell '$(libexecdir)/smelt-cell'
 	$(Q)install -m 644 lib/*.op '$(datadir)/lib/'
+	$(Q)for suite in tasks/*/; do install -d "$(datadir)/$$suite" && \
+	    install -m 644 $$suite*.op "$(datadir)/$$suite" || exit 1; done
 	$(Q)$(BUILD)/smelt help --man >$(BUILD)/smelt.1
 	$(Q)$(BUILD)/smelt help --completion bash >$(BUILD)/completion.bash
 	$(Q)install -m 644 $(BUILD)/smelt.1 '$(mandir)/smelt.1'

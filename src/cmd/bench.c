@@ -1,0 +1,338 @@
+/*
+ * smelt bench: a suite of tasks, each kernel judged and timed side by side with its baselines.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/bench.h"
+#include "cmd/subject.h"
+#include "gen/gen.h"
+#include "judge/judge.h"
+#include "kernel/kernel.h"
+#include "os/file.h"
+
+static const char *const kernels[] = {"seed", "plain", NULL};
+static const char *const targets[] = {"cpu", NULL};
+
+static const struct option options[] = {
+    {.name = "target", .argument = "NAME", .choices = targets, .help = "where kernels run: cpu"},
+    {.name = "kernel",
+     .argument = "KIND",
+     .choices = kernels,
+     .help = "what is timed: seed (the kernel of the first plan, the default) or plain"},
+    {.name = "task", .argument = "WORD", .help = "only tasks whose name has this word in it"},
+    {.name = "baseline",
+     .letter = 'b',
+     .argument = "NAME",
+     .repeated = true,
+     .help = "compare with this instead of the baselines each task names"},
+    {.name = "threads", .argument = "N", .help = "threads kernels are given (1 when not given)"},
+    {.name = "seconds",
+     .argument = "S",
+     .help = "time to spend on timing a case (1 when not given)"},
+    {.name = "check-only", .help = "find out whether the kernels are right, do not time them"},
+    {.name = "save", .argument = "FILE", .help = "keep the results in FILE"},
+    {.name = "against", .argument = "FILE", .help = "compare with results kept earlier"},
+    OPTION_JSON,
+    {0},
+};
+
+static const struct example examples[] = {
+    {"smelt bench core", "the suite of common operators"},
+    {"smelt bench peers --task matmul --threads 2 --save today.bench", "some of a suite, kept"},
+    {"smelt bench peers --task matmul --against today.bench", "the same again, compared"},
+    {"smelt bench my_tasks/", "task files of your own"},
+    {0},
+};
+
+struct bench {
+    struct invocation *invocation;
+    struct judge_options judge;
+    bool plain;
+    const char *word;
+    struct bench_rows rows;
+    struct file_names files;
+    enum exit_code exit;
+};
+
+/* A suite by its name: the folder of tasks beside the library. */
+static const char *suite_folder(struct invocation *invocation, const char *name)
+{
+    const char *library = lang_library_folder(invocation->arena);
+    if (!library || strchr(name, '/'))
+        return NULL;
+    const char *folder = arena_printf(invocation->arena, "%s/../tasks/%s", library, name);
+    struct stat status;
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) ? folder : NULL;
+}
+
+static bool find_files(struct bench *bench)
+{
+    struct invocation *invocation = bench->invocation;
+    for (size_t i = 0; i < invocation->operands.count; i++) {
+        const char *word = invocation->operands.at[i];
+        struct stat status;
+        bool exists = stat(word, &status) == 0;
+        const char *folder = exists ? NULL : suite_folder(invocation, word);
+        if (folder)
+            invocation->operands.at[i] = folder;
+        else if (!exists) {
+            error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},
+                                  "there is no suite, folder or file '%s'", word),
+                       "the suites are core, peers, recsys and aten");
+            return false;
+        }
+    }
+    bench->files = subject_files(invocation, &invocation->errors);
+    return invocation->errors.list.count == 0;
+}
+
+static bool take_number(struct bench *bench, const char *name, double most, double *value)
+{
+    const char *text = option_value(bench->invocation, name);
+    char *end;
+    if (!text)
+        return true;
+    *value = strtod(text, &end);
+    if (*text && *end == 0 && *value > 0 && *value <= most)
+        return true;
+    error_hint(errors_add(&bench->invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--%s takes a number above 0 and at most %g, not '%s'", name, most, text),
+               "smelt help bench");
+    return false;
+}
+
+static bool take_options(struct bench *bench)
+{
+    struct invocation *invocation = bench->invocation;
+    double threads = 1, seconds = 1;
+    if (!take_number(bench, "threads", 1024, &threads) ||
+        !take_number(bench, "seconds", 3600, &seconds))
+        return false;
+    const char *kind = option_value(invocation, "kernel");
+    bench->plain = kind && strcmp(kind, "plain") == 0;
+    bench->word = option_value(invocation, "task");
+    bench->judge = (struct judge_options){
+        .only_case = -1,
+        .only_draw = -1,
+        .threads = (int)threads,
+        .time_seconds = seconds,
+        .seconds = 60,
+        .check_only = option_given(invocation, "check-only"),
+    };
+    struct names VECTOR(const char *) names = {0};
+    size_t cursor = 0;
+    for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
+        vector_push(invocation->arena, &names, name);
+    if (names.count > 0) {
+        vector_push(invocation->arena, &names, NULL);
+        bench->judge.baselines = names.at;
+    }
+    return true;
+}
+
+/* ---- one task ---- */
+
+/* The kernel for the types and ranks of a case: the plan's, or the plain one. */
+static const struct source *write_kernel(struct bench *bench, const struct task *task, int which,
+                                         struct error *error)
+{
+    struct arena *arena = bench->invocation->arena;
+    struct text text = text_new(arena);
+    (void)error;
+    gen_plain_c(&text, task->cases[which].program, GEN_PLAIN);
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){.name = task->name, .text = text.at, .length = text.length};
+    return source;
+}
+
+static struct bench_row *add_row(struct bench *bench, const struct task *task, const char *text,
+                                 const char *outcome, const char *message)
+{
+    struct arena *arena = bench->invocation->arena;
+    struct bench_row row = {.task = task->name,
+                            .text = text,
+                            .outcome = outcome,
+                            .message = arena_printf(arena, "%s", message),
+                            .microseconds = NAN};
+    vector_push(arena, &bench->rows, row);
+    return &bench->rows.at[bench->rows.count - 1];
+}
+
+/* One row per timed case, or one for all that went wrong. */
+static void add_verdict(struct bench *bench, const struct task *task, const struct verdict *verdict)
+{
+    const char *outcome = outcome_name(verdict->outcome);
+    int right = 0;
+    for (int i = 0; i < verdict->case_count; i++)
+        right += verdict->cases[i].outcome == OUTCOME_OK;
+    if (verdict->outcome != OUTCOME_OK || bench->judge.check_only) {
+        const char *message = verdict->outcome == OUTCOME_OK
+                                  ? arena_printf(bench->invocation->arena, "right in %d case%s",
+                                                 right, right == 1 ? "" : "s")
+                                  : verdict->message;
+        add_row(bench, task, "", outcome, message);
+        return;
+    }
+    for (int i = 0; i < verdict->case_count; i++) {
+        const struct case_result *result = &verdict->cases[i];
+        if (result->held || isnan(result->microseconds))
+            continue;
+        struct bench_row *row = add_row(bench, task, result->text, outcome, "");
+        row->microseconds = result->microseconds;
+        row->gigabytes = result->gigabytes;
+        row->gigaflops = result->gigaflops;
+        row->floor = result->floor;
+        row->speedups = result->speedups;
+        row->speedup_count = result->speedup_count;
+    }
+}
+
+static void run_kernel(struct bench *bench, const struct task *task, int which)
+{
+    struct arena *arena = bench->invocation->arena;
+    struct verdict verdict = {0};
+    struct error error = {0};
+    const struct source *source = write_kernel(bench, task, which, &error);
+    if (!source)
+        add_row(bench, task, task->cases[which].text, "no kernel", error.message);
+    else if (!judge_kernels(arena, task, &source, 1, &bench->judge, &verdict, &error))
+        add_row(bench, task, task->cases[which].text, outcome_name(OUTCOME_JUDGE_FAULT),
+                error.message);
+    else
+        add_verdict(bench, task, &verdict);
+}
+
+/* "T=f32 B=2": cases that differ in it need kernels of their own. */
+static const char *instance_of(struct bench *bench, const struct task_case *one)
+{
+    struct text text = text_new(bench->invocation->arena);
+    kernel_print_instance(&text, ir_root(one->program));
+    return text.at;
+}
+
+static bool is_first_of_kind(struct bench *bench, const struct task *task, int which)
+{
+    const char *instance = instance_of(bench, &task->cases[which]);
+    for (int i = 0; i < which; i++)
+        if (strcmp(instance_of(bench, &task->cases[i]), instance) == 0)
+            return false;
+    return true;
+}
+
+static void run_task(struct bench *bench, const struct task *task)
+{
+    struct invocation *invocation = bench->invocation;
+    size_t before = bench->rows.count;
+    for (int i = 0; i < task->case_count; i++)
+        if (is_first_of_kind(bench, task, i))
+            run_kernel(bench, task, i);
+    for (size_t i = before; i < bench->rows.count; i++) {
+        const struct bench_row *row = &bench->rows.at[i];
+        struct text line = text_new(invocation->arena);
+        if (strcmp(row->outcome, "ok") != 0)
+            bench->exit = exit_worse(bench->exit, EXIT_NO);
+        if (i == 0)
+            bench_print_head(&line, bench->judge.check_only);
+        bench_print_row(&line, row);
+        if (!invocation->json)
+            output_text(&line);
+    }
+}
+
+static void run_file(struct bench *bench, const char *path)
+{
+    struct invocation *invocation = bench->invocation;
+    struct lang *lang = lang_new(invocation->arena, NULL);
+    struct errors *errors = &invocation->errors;
+    struct lang_file *file = subject_load(invocation, lang, path, errors);
+    size_t count = file ? lang_task_count(file) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct task *task = lang_task(lang, file, lang_task_ast(file, i), errors);
+        bool wanted =
+            task && task->case_count > 0 && (!bench->word || strstr(task->name, bench->word));
+        if (wanted)
+            run_task(bench, task);
+    }
+}
+
+/* ---- all of them ---- */
+
+static enum exit_code finish(struct bench *bench, const struct bench_rows *before)
+{
+    struct invocation *invocation = bench->invocation;
+    const char *path = option_value(invocation, "save");
+    struct text out = text_new(invocation->arena);
+    if (path) {
+        struct error error = {0};
+        bench_save(&out, invocation->operands.at[0], &bench->rows);
+        if (!file_write(path, out.at, out.length, 0644, &error)) {
+            errors_take(&invocation->errors, &error);
+            bench->exit = exit_worse(bench->exit, error_exit(error.code));
+        }
+        text_truncate(&out, 0);
+    }
+    if (invocation->json) {
+        struct json json = output_json_begin(invocation, &out);
+        bench_write_rows(&json, &bench->rows);
+        return exit_worse(bench->exit, output_json_end(invocation, &json));
+    }
+    if (bench->rows.count)
+        bench_print_summary(&out, &bench->rows);
+    if (before)
+        bench_print_comparison(&out, &bench->rows, before);
+    output_text(&out);
+    return bench->exit;
+}
+
+static enum exit_code run(struct invocation *invocation)
+{
+    struct bench bench = {.invocation = invocation};
+    const char *against = option_value(invocation, "against");
+    const struct bench_rows *before = NULL;
+    if (!take_options(&bench) || !find_files(&bench))
+        return errors_exit(&invocation->errors);
+    if (against) {
+        struct error error = {0};
+        const struct source *source = subject_read(invocation, against, &error);
+        before = source ? bench_read(invocation->arena, source, &error) : NULL;
+        if (!before) {
+            errors_take(&invocation->errors, &error);
+            return error_exit(error.code);
+        }
+    }
+    for (size_t i = 0; i < bench.files.count; i++)
+        run_file(&bench, bench.files.at[i]);
+    if (bench.rows.count == 0 && invocation->errors.list.count == 0)
+        error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},
+                              "there is no task to time%s%s", bench.word ? " with the word " : "",
+                              bench.word ? bench.word : ""),
+                   "smelt check %s lists what there is", invocation->operands.at[0]);
+    return exit_worse(finish(&bench, before), errors_exit(&invocation->errors));
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "time a suite of tasks against their baselines",
+    .operands = "SUITE|FOLDER|FILE...",
+    .operand_kind = OPERAND_FILE,
+    .least = 1,
+    .most = -1,
+    .description =
+        "Writes a kernel for every task of a suite, judges it, and times it side by side with the "
+        "baselines the task names (plain when it names none). A line per timed case: the time of a "
+        "call, bytes and operations per second of the op as it is written, how near that is to "
+        "what "
+        "the machine can do, and how many times as fast as each baseline; a question mark says "
+        "that "
+        "the interval still contains 1. The suites are core, peers, recsys and aten.\n\n"
+        "Results that are kept with --save can be compared with later ones by --against. The "
+        "comparison is between speed-ups over a baseline that was timed in both runs, not between "
+        "times: machines are faster on some days than on others.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
