@@ -331,6 +331,14 @@ int64_t ir_tensor_shape(const struct ir_binding *binding, int tensor, int64_t *d
 
 /* Float operations, each function counted as one, combining too. */
 double ir_operations(const struct ir_binding *binding);
+struct ir_work {
+    double points;                  /* of the domain */
+    double operations;              /* as ir_operations counts them */
+    double read_bytes, write_bytes; /* of the tensors it reads and writes, each once and whole */
+};
+
+/* Of one stage of a flat part; a loop: of all its iterations. */
+struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_stage *stage);
 /* Bytes of inputs and outputs, each once. */
 double ir_bytes(const struct ir_binding *binding);
 

@@ -61,6 +61,53 @@ static double stage_operations(const struct ir_binding *binding, const struct ir
     return total;
 }
 
+/* ---- single stages ---- */
+
+static double tensor_bytes(const struct ir_binding *binding, int tensor)
+{
+    return (double)ir_tensor_shape(binding, tensor, NULL) *
+           (double)dtype_bytes(binding->part->tensors[tensor].dtype);
+}
+
+/* Each tensor counts once: where it is first read. */
+static bool read_before(const struct ir_nodes *nodes, int node)
+{
+    for (int i = 0; i < node; i++) {
+        if (nodes->at[i].op == IR_READ && nodes->at[i].read.tensor == nodes->at[node].read.tensor)
+            return true;
+    }
+    return false;
+}
+
+struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_stage *stage)
+{
+    struct ir_work work = {0};
+    if (stage->kind == IR_LOOP) {
+        int64_t times = 1;
+        ir_size_eval(binding->part->indices[stage->loop_index].extent, binding->sizes, &times);
+        for (int i = 0; i < stage->body_count; i++) {
+            struct ir_work body = ir_stage_work(binding, &stage->body[i]);
+            work.points += body.points * (double)times;
+            work.operations += body.operations * (double)times;
+            work.read_bytes += body.read_bytes * (double)times;
+            work.write_bytes += body.write_bytes * (double)times;
+        }
+        return work;
+    }
+    work.points = domain_points(binding, stage);
+    work.operations = stage_operations(binding, stage, 1, NULL);
+    for (int i = 0; i < stage->nodes.count; i++) {
+        const struct ir_node *node = &stage->nodes.at[i];
+        if (node->op == IR_READ && !read_before(&stage->nodes, i))
+            work.read_bytes += tensor_bytes(binding, node->read.tensor);
+    }
+    for (int i = 0; i < stage->write_count; i++)
+        work.write_bytes += tensor_bytes(binding, stage->writes[i].tensor);
+    return work;
+}
+
+/* ---- whole programs ---- */
+
 double ir_operations(const struct ir_binding *binding)
 {
     struct arena scratch = {0};

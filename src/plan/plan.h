@@ -25,9 +25,10 @@
 
 enum { PLAN_MAX_GROUPS = 4096, PLAN_MAX_DECISIONS = 64, PLAN_MAX_BYTES = 1 << 20 };
 
-/* A value is a word; numbers are words of digits. Interned on the arena. */
+/* A value is a word; numbers are words of digits. On the arena. */
 struct plan_decision {
     const char *key, *value;
+    struct place place; /* where it was written; nowhere when nobody wrote it */
 };
 
 struct plan_group {
@@ -37,6 +38,8 @@ struct plan_group {
     const char *skeleton;
     struct plan_decision *decisions; /* in the order of the skeleton's slots */
     int decision_count;
+    struct place place; /* of its line */
+    struct place skeleton_place;
 };
 
 struct plan_fix { /* a size the kernel is made for */
@@ -52,6 +55,7 @@ struct plan {
     int inlined_count;
     struct plan_group *groups;
     int group_count;
+    struct place place; /* of its first line */
 };
 
 /* What may be decided: filled in by a skeleton for a group. */
@@ -63,19 +67,82 @@ struct plan_slot {
     int seed; /* the value to start from */
 };
 
-/* ---- text (text.c) ---- */
-void plan_print(struct text *out, const struct plan *plan, const struct ir_part *part);
-/* Reads a plan for this flat part. What is misspelt gets a caret and the nearest name. */
-struct plan *plan_parse(struct arena *arena, const struct source *source,
-                        const struct ir_part *part, struct errors *errors);
-/* Equal for plans that say the same, whatever names and order they were written with. */
-struct hash plan_hash(const struct plan *plan, const struct ir_part *part);
+struct plan_slots VECTOR(struct plan_slot);
 
-/* ---- decisions ---- */
+/* ---- text (text.c, parse.c) ---- */
+void plan_print(struct text *out, const struct plan *plan, const struct ir_graph *graph);
+/*
+ * Reads a plan for this flat part: every stage in one group or inlined, each key once. What is
+ * misspelt gets a caret and the nearest name. Whether it can be is the skeletons' to say.
+ */
+struct plan *plan_parse(struct arena *arena, const struct source *source,
+                        const struct ir_graph *graph, struct errors *errors);
+/* Equal for plans that say the same, whatever names and order they were written with. */
+void plan_hash(const struct plan *plan, const struct ir_graph *graph, char hex[65]);
+
+/* ---- decisions (plan.c) ---- */
 const char *plan_get(const struct plan_group *group, const char *key); /* NULL: not decided */
 int64_t plan_number(const struct plan_group *group, const char *key, int64_t otherwise);
 bool plan_is(const struct plan_group *group, const char *key, const char *value);
 struct plan *plan_copy(struct arena *arena, const struct plan *plan);
 void plan_set(struct arena *arena, struct plan_group *group, const char *key, const char *value);
+/* A name for a group that no other has: `wanted`, or with a number behind. */
+const char *plan_group_name(struct arena *arena, const struct plan *plan, const char *wanted);
+
+/* ---- pins (pin.c): what a person wants of decisions, and the search keeps to ---- */
+
+enum plan_pin_kind {
+    PLAN_PIN_FIX,    /* rows.lanes=8 */
+    PLAN_PIN_RANGE,  /* rows.lanes<=8, rows.lanes>=4: numbers */
+    PLAN_PIN_PREFER, /* rows.lanes~8: start from it */
+    PLAN_PIN_FORBID, /* rows.lanes!=8 */
+};
+
+struct plan_pin {
+    enum plan_pin_kind kind;
+    const char *group; /* name, or a stage of the group, or "*" */
+    const char *key;   /* or "skeleton" */
+    const char *value;
+    int64_t low, high; /* RANGE */
+};
+
+struct plan_pins VECTOR(struct plan_pin);
+
+/* Reads one pin. */
+bool plan_pin_parse(struct arena *arena, const char *text, struct plan_pin *pin,
+                    struct error *error);
+/* Whether the pins allow this value of a group's decision. */
+bool plan_pins_allow(const struct plan_pins *pins, const struct plan_group *group,
+                     const struct ir_graph *graph, const char *key, const char *value);
+/*
+ * Takes from a group's slots the values that pins exclude; the seed moves to what is fixed,
+ * preferred or nearest. False when nothing is left of a slot: *which says of which pin's.
+ */
+bool plan_pins_apply(struct arena *arena, const struct plan_pins *pins,
+                     const struct plan_group *group, const struct ir_graph *graph,
+                     struct plan_slots *slots, const struct plan_pin **which);
+
+/* ---- change (mutate.c) ---- */
+
+/* What the skeletons know, asked for while a plan changes. All of it keeps to the pins. */
+struct plan_space {
+    const struct ir_graph *graph;
+    struct arena *arena;
+    void *context;
+    /* The slots of a group. */
+    void (*open)(void *context, const struct plan *plan, int group, struct plan_slots *slots);
+    /* Gives a group of new stages a skeleton and decisions that fit. False: none does. */
+    bool (*fill)(void *context, struct plan *plan, int group);
+    bool (*can_inline)(void *context, int stage);
+    bool (*legal)(void *context, const struct plan *plan);
+};
+
+/* A legal neighbour of the plan: one decision moved to a value near by, another skeleton, two
+ * groups made one, one made two, a map inlined or not. NULL: none was found in many tries. */
+struct plan *plan_mutate(const struct plan_space *space, struct random *random,
+                         const struct plan *plan);
+/* A legal plan with groups and decisions of both; NULL: none was found. */
+struct plan *plan_cross(const struct plan_space *space, struct random *random, const struct plan *a,
+                        const struct plan *b);
 
 #endif

@@ -25,13 +25,21 @@ struct skeleton_target {
     int64_t l1, l2, l3; /* bytes a core may call its own */
     int threads;
     /* per core and second, for the cost model: from the probe when there is one, else typical */
-    double fma, memory, l2_rate; /* f32 FMA operations; bytes */
+    double fma, memory, l2_rate; /* f32 operations, a multiply-add is two; bytes */
 };
+
+/* From what the system tells and what was measured (all 0: nothing was). */
+struct skeleton_target skeleton_target_new(const struct machine *machine,
+                                           const struct rates *rates);
+/* The same machine as if it had no more than this: "avx512", "avx2", "portable". False: no such
+ * name. */
+bool skeleton_target_limit(struct skeleton_target *target, const char *name);
 
 /* A group as a skeleton sees it. */
 struct skeleton_group {
     struct arena *arena;
     const struct ir_part *part; /* the flat part */
+    const struct ir_graph *graph;
     const int *stages;
     int stage_count;
     const bool *inlined;              /* per stage of the part: computed where it is read */
@@ -74,6 +82,49 @@ struct skeleton {
 
 extern const struct skeleton *const skeletons[]; /* most special first; ends with NULL */
 const struct skeleton *skeleton_find(const char *name);
+
+/*
+ * ---- whole plans (whole.c, check.c, seed.c) ----
+ */
+struct skeleton_program { /* what is planned, for what */
+    struct arena *arena;
+    const struct ir_program *flat;
+    const struct ir_part *part; /* its only one */
+    const struct ir_graph *graph;
+    const struct ir_binding *binding; /* of the flat part */
+    const struct skeleton_target *target;
+    const struct plan_pins *pins; /* NULL: none */
+};
+
+/* `binding` is one of the program's root; everything lives in the arena. */
+struct skeleton_program *skeleton_program_new(struct arena *arena, const struct ir_program *program,
+                                              const struct ir_binding *binding,
+                                              const struct skeleton_target *target);
+/* Group number `group` of a plan, as its skeleton sees it. */
+struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
+                                        const struct plan *plan, int group);
+/*
+ * Fills in what the plan leaves open, in the order of the slots, and says whether it can be: stages
+ * run after what they read, skeletons fit, values are among those there are and legal together.
+ * False: the first reason against it, with its place if the plan was written.
+ */
+bool skeleton_check(const struct skeleton_program *program, struct plan *plan, struct error *error);
+/* The same for one group by itself. */
+bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan, int group,
+                          struct error *error);
+/* The group's slots, with what pins leave of them. */
+void skeleton_open(const struct skeleton_program *program, const struct skeleton_group *group,
+                   const struct plan_group *plan, struct plan_slots *slots);
+/* Of a plan that was checked. Groups run one after the other, so what they take adds up. */
+struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
+                                      const struct plan *plan);
+/* Plans to begin with, all legal, best first by prediction; up to `most`, at least one unless pins
+ * forbid all. */
+int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most);
+/* What change of plans asks (see plan_space). */
+struct plan_space skeleton_space(const struct skeleton_program *program);
+/* The kernel of a plan that was checked. */
+struct loop_kernel *skeleton_lower(const struct skeleton_program *program, const struct plan *plan);
 
 /*
  * ---- values (value.c): IR nodes as expressions ----

@@ -1,0 +1,149 @@
+/*
+ * Plans to begin with: stages grouped in a few styles, each group with the decisions its skeleton
+ * would try first, ranked by what they are predicted to cost. Nothing is measured.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "skeleton/seed.h"
+
+enum { SEED_VARIANTS = 4 }; /* that a skeleton may propose for one group */
+
+struct seed {
+    struct plan *plan;
+    double seconds;
+    char hash[65];
+};
+
+struct seeds VECTOR(struct seed);
+
+static const struct group_style STYLES[] = {
+    {.inlining = GROUP_INLINE_CHEAP, .most = GROUP_MOST},
+    {.inlining = GROUP_INLINE_ONCE, .most = GROUP_MOST},
+    {.inlining = GROUP_INLINE_NONE, .most = GROUP_MOST},
+    {.inlining = GROUP_INLINE_CHEAP, .most = 1},
+    {.inlining = GROUP_INLINE_NONE, .most = 1},
+    {.inlining = GROUP_INLINE_NONE, .most = 1, .plain = true},
+};
+
+/* What the skeleton would try first; with pins, as far as they allow it. */
+static int propose(const struct skeleton_program *program, const struct plan *plan, int number,
+                   struct plan_group *variants)
+{
+    const struct plan_group *group = &plan->groups[number];
+    const struct skeleton *skeleton = skeleton_find(group->skeleton);
+    for (int i = 0; i < SEED_VARIANTS; i++) {
+        variants[i] = *group;
+        variants[i].decisions = NULL;
+        variants[i].decision_count = 0;
+    }
+    if (!skeleton->seeds)
+        return 1;
+    struct skeleton_group seen = skeleton_group_of(program, plan, number);
+    int count = skeleton->seeds(&seen, variants, SEED_VARIANTS);
+    for (int i = 0; i < count; i++) {
+        struct plan_group *variant = &variants[i];
+        variant->name = group->name;
+        variant->skeleton = group->skeleton;
+        variant->stages = group->stages;
+        variant->stage_count = group->stage_count;
+        int kept = 0;
+        for (int d = 0; d < variant->decision_count; d++) {
+            const struct plan_decision *decision = &variant->decisions[d];
+            if (!program->pins || plan_pins_allow(program->pins, group, program->graph,
+                                                  decision->key, decision->value))
+                variant->decisions[kept++] = *decision;
+        }
+        variant->decision_count = kept;
+    }
+    return count > 0 ? count : 1;
+}
+
+/* Gives every group its first decisions; one that cannot have them becomes plain. */
+static bool decide(const struct skeleton_program *program, struct plan *plan)
+{
+    for (int g = 0; g < plan->group_count; g++) {
+        struct plan_group variants[SEED_VARIANTS];
+        struct error error;
+        propose(program, plan, g, variants);
+        plan->groups[g] = variants[0];
+        if (skeleton_check_group(program, plan, g, &error))
+            continue;
+        plan->groups[g].decisions = NULL;
+        plan->groups[g].decision_count = 0;
+        if (skeleton_check_group(program, plan, g, &error))
+            continue;
+        plan->groups[g].skeleton = "plain";
+    }
+    struct error error;
+    return skeleton_check(program, plan, &error);
+}
+
+static void add_seed(const struct skeleton_program *program, struct seeds *seeds, struct plan *plan)
+{
+    struct seed seed = {.plan = plan};
+    plan_hash(plan, program->graph, seed.hash);
+    for (size_t i = 0; i < seeds->count; i++) {
+        if (strcmp(seeds->at[i].hash, seed.hash) == 0)
+            return;
+    }
+    seed.seconds = skeleton_predict(program, plan).seconds;
+    vector_push(program->arena, seeds, seed);
+}
+
+static int compare_seeds(const void *a, const void *b)
+{
+    double x = ((const struct seed *)a)->seconds, y = ((const struct seed *)b)->seconds;
+    return (x > y) - (x < y);
+}
+
+static void sort_seeds(struct seeds *seeds)
+{
+    if (seeds->count > 1)
+        qsort(seeds->at, seeds->count, sizeof *seeds->at, compare_seeds);
+}
+
+/* The best plan with other decisions in the group that takes longest. */
+static void add_variants(const struct skeleton_program *program, struct seeds *seeds)
+{
+    const struct plan *best = seeds->at[0].plan;
+    int slowest = 0;
+    double most = -1;
+    for (int g = 0; g < best->group_count; g++) {
+        struct skeleton_group group = skeleton_group_of(program, best, g);
+        double seconds =
+            skeleton_find(best->groups[g].skeleton)->predict(&group, &best->groups[g]).seconds;
+        if (seconds > most) {
+            most = seconds;
+            slowest = g;
+        }
+    }
+    struct plan_group variants[SEED_VARIANTS];
+    int count = best->group_count ? propose(program, best, slowest, variants) : 0;
+    for (int i = 1; i < count; i++) {
+        struct plan *plan = plan_copy(program->arena, best);
+        struct error error;
+        plan->groups[slowest] = variants[i];
+        if (skeleton_check(program, plan, &error))
+            add_seed(program, seeds, plan);
+    }
+}
+
+int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most)
+{
+    struct seeds seeds = {0};
+    for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
+        struct plan *plan = group_stages(program, &STYLES[i]);
+        if (decide(program, plan))
+            add_seed(program, &seeds, plan);
+    }
+    sort_seeds(&seeds);
+    if (most > 1 && seeds.count) {
+        add_variants(program, &seeds);
+        sort_seeds(&seeds);
+    }
+    int count = 0;
+    for (size_t i = 0; i < seeds.count && count < most; i++)
+        plans[count++] = seeds.at[i].plan;
+    return count;
+}

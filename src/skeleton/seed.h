@@ -1,0 +1,31 @@
+/*
+ * Private to src/skeleton: how stages are put into groups (group.c), for the plans to begin with
+ * (seed.c).
+ */
+#ifndef SMELT_SKELETON_SEED_H
+#define SMELT_SKELETON_SEED_H
+
+#include "skeleton/skeleton.h"
+
+enum { GROUP_MOST = 16 }; /* stages that are tried as one group */
+
+enum group_inline {
+    GROUP_INLINE_NONE,
+    GROUP_INLINE_ONCE,  /* maps whose elements are read about once */
+    GROUP_INLINE_CHEAP, /* and those that are cheap to compute again */
+};
+
+struct group_style {
+    enum group_inline inlining;
+    int most;   /* stages of a group; 1: nothing is fused */
+    bool plain; /* skeleton plain for everything */
+};
+
+/* A plan in this style, without decisions yet. */
+struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style);
+/* The first skeleton, `plain` last, that fits the group and that pins allow; NULL: none. */
+const struct skeleton *group_skeleton(const struct skeleton_program *program,
+                                      const struct skeleton_group *group,
+                                      const struct plan_group *plan, bool plain);
+
+#endif

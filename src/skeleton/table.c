@@ -1,0 +1,22 @@
+/*
+ * The table of skeletons: one row per file. Where several fit a group, the first is tried first.
+ */
+#include "skeleton/skeleton.h"
+
+#include <string.h>
+
+extern const struct skeleton skeleton_plain;
+
+const struct skeleton *const skeletons[] = {
+    &skeleton_plain, /* fits everything: stays last */
+    NULL,
+};
+
+const struct skeleton *skeleton_find(const char *name)
+{
+    for (const struct skeleton *const *at = skeletons; *at; at++) {
+        if (strcmp((*at)->name, name) == 0)
+            return *at;
+    }
+    return NULL;
+}
