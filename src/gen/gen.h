@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "ir/ir.h"
+#include "loop/loop.h"
 
 /*
  * The plain lowering: any program as readable C, one loop nest per stage, nothing clever.
@@ -36,5 +37,21 @@ struct gen_contract {
 /* GEN_PLAIN with a contract for those who go on from there. */
 void gen_kernel_c(struct text *out, const struct ir_program *program,
                   const struct gen_contract *contract);
+
+/*
+ * ---- from loops (src/loop) ----
+ *
+ * Readable C17 with GCC's vector extensions, no header of intrinsics; gcc and clang take it, for
+ * x86 and AArch64. Functions run in order, each as the loops say.
+ */
+struct gen_head {
+    const struct ir_fact *holds; /* sizes the kernel is for */
+    int holds_count;
+    int threads;      /* most it makes use of; 0: as many as it is given */
+    const char *op;   /* the text of the op, or NULL */
+    const char *plan; /* the text of the plan, or NULL */
+};
+
+void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct gen_head *head);
 
 #endif

@@ -180,3 +180,26 @@ void emit_contract(struct emitter *emitter, struct text *out, const struct gen_c
     print_paragraph(out, "Compiled with:", contract->compiler);
     text_add(out, " */\n");
 }
+
+void emit_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
+               const struct ir_size *scratch, const struct gen_head *head)
+{
+    struct text instance = text_new(emitter->arena);
+    kernel_print_instance(&instance, part);
+    struct kernel kernel = {
+        .op = arena_copy(emitter->arena, part->name, strcspn(part->name, ".")),
+        .instance = instance.at,
+        .target = "cpu",
+        .holds = head->holds,
+        .holds_count = head->holds_count,
+        .scratch = scratch,
+        .threads = head->threads,
+    };
+    kernel_print_manifest(out, &kernel, part);
+    text_add(out, "\n/*\n");
+    print_signature(emitter, out, part);
+    text_add(out, " *\n * Written by smelt.\n");
+    print_paragraph(out, "The op:", head->op);
+    print_paragraph(out, "The plan:", head->plan);
+    text_add(out, " */\n");
+}

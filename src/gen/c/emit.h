@@ -130,6 +130,11 @@ struct emitter {
     const char *const *params; /* inside a monoid: what PARAM nodes are called */
 };
 
+/* Writes to `body`; `big`: there are so many parts that compilers are told to take it easy. */
+struct emitter emit_new(struct text *body, enum gen_form form, bool big);
+/* Functions of all parts of emitter->program, callees first. */
+void emit_parts(struct emitter *emitter);
+
 /* A line of code, indented. */
 void emit_line(struct emitter *emitter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -280,5 +285,8 @@ void emit_prelude_names(struct map *taken, void *mark);
 extern const char *const emit_reserved[]; /* other names that are taken, ends with NULL */
 /* The manifest, and a comment with the whole contract. */
 void emit_contract(struct emitter *emitter, struct text *out, const struct gen_contract *contract);
+/* The same for a kernel made from loops. */
+void emit_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
+               const struct ir_size *scratch, const struct gen_head *head);
 
 #endif

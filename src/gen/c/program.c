@@ -165,14 +165,19 @@ static void name_parts(struct emitter *emitter)
     }
 }
 
-/* Everything but what stands in front. */
-static void emit_program(struct emitter *emitter)
+void emit_parts(struct emitter *emitter)
 {
-    const struct ir_part *root = ir_root(emitter->program);
     name_parts(emitter);
     emit_monoids(emitter);
     for (int i = 0; i < emitter->program->part_count; i++)
         emit_part(emitter, emitter->program->parts[i]);
+}
+
+/* Everything but what stands in front. */
+static void emit_program(struct emitter *emitter)
+{
+    const struct ir_part *root = ir_root(emitter->program);
+    emit_parts(emitter);
     if (emitter->form == GEN_PLAIN)
         emit_kernel_entry(emitter, root);
     else
@@ -187,7 +192,7 @@ static const char REFERENCE_HEAD[] =
     " * -ffp-contract=off and -fno-builtin: the bits of the result depend on it.\n"
     " */\n";
 
-static struct emitter emitter_new(struct text *body, enum gen_form form, bool big)
+struct emitter emit_new(struct text *body, enum gen_form form, bool big)
 {
     return (struct emitter){
         .form = form,
@@ -207,7 +212,7 @@ static void gen_c(struct text *out, const struct ir_program *program, enum gen_f
 {
     struct text body = text_new(out->arena);
     bool big = form == GEN_REFERENCE || count_stages(program) > MANY_STAGES;
-    struct emitter emitter = emitter_new(&body, form, big);
+    struct emitter emitter = emit_new(&body, form, big);
     emitter.program = program;
     emit_program(&emitter);
     if (form == GEN_PLAIN)
@@ -221,7 +226,7 @@ static void gen_c(struct text *out, const struct ir_program *program, enum gen_f
 void gen_references_c(struct text *out, const struct ir_program *const *programs, int count)
 {
     struct text body = text_new(out->arena);
-    struct emitter emitter = emitter_new(&body, GEN_REFERENCE, true);
+    struct emitter emitter = emit_new(&body, GEN_REFERENCE, true);
     for (int i = 0; i < count; i++) {
         emitter.program = programs[i];
         emitter.entry = arena_printf(out->arena, "smelt_oracle_%d", i);

@@ -1,0 +1,311 @@
+/*
+ * Pieces: what is done with vectors in registers, functions of mathematics aside: choice, order,
+ * rounding, conversions between types, all lanes to one value. The operations are those of
+ * ir/ops.def, to the last bit: NaN is passed on, -0 is below +0.
+ */
+#include "gen/c/vector.h"
+
+#include <stddef.h>
+
+#define FLOATS "f32 f64"
+#define NUMBERS "f32 f64 i32 i64"
+
+/* A function that is applied lane by lane, by the prelude's or libm's for one value. */
+#define BY_LANE(types, name, function)             \
+    {                                              \
+        name, types, 0,                            \
+            "static inline $V $V_" name "($V a)\n" \
+            "{\n"                                  \
+            "    for (int i = 0; i < $N; i++)\n"   \
+            "        a[i] = " function "(a[i]);\n" \
+            "    return a;\n"                      \
+            "}\n"                                  \
+    }
+#define BY_LANE_2(types, name, function)                 \
+    {                                                    \
+        name, types, 0,                                  \
+            "static inline $V $V_" name "($V a, $V b)\n" \
+            "{\n"                                        \
+            "    for (int i = 0; i < $N; i++)\n"         \
+            "        a[i] = " function "(a[i], b[i]);\n" \
+            "    return a;\n"                            \
+            "}\n"                                        \
+    }
+
+/* Elements of another type, by conversions that at most halve or double the bytes of a lane: more
+ * at a time some compilers do lane by lane. */
+#define CONVERT(types, name, from, steps)                                                         \
+    {                                                                                             \
+        name, types, 0, "static inline $V $V_" name "(" from " a)\n{\n    return " steps ";\n}\n" \
+    }
+#define TO(type, inner) "__builtin_convertvector(" inner ", " type ")"
+
+/* All lanes combined, half and half. */
+#define FOLD(name, types, combine)                       \
+    {                                                    \
+        name, types, 0,                                  \
+            "/* All lanes combined, half and half. */\n" \
+            "static inline $E $V_" name "($V a)\n"       \
+            "{\n"                                        \
+            "    const $H b = " combine ";\n"            \
+            "    return $H_" name "(b);\n"               \
+            "}\n"                                        \
+    }
+#define FOLD_TWO(name, types, bytes, result, combine)                                              \
+    {                                                                                              \
+        name, types, bytes, "static inline " result " $V_" name "($V a) { return " combine "; }\n" \
+    }
+#define FOLDS(name, types, lanes, ends)                                                  \
+    FOLD_TWO(name, "f32 i32", 8, "$E", ends), FOLD_TWO(name, "f64 i64", 16, "$E", ends), \
+        FOLD(name, types, lanes)
+
+#define SELECT(types, mask)                                           \
+    {                                                                 \
+        "select", types, 0,                                           \
+            "static inline $V $V_select($M which, $V yes, $V no)\n"   \
+            "{\n"                                                     \
+            "    const $I mask = " mask ";\n"                         \
+            "    return ($V)((mask & ($I)yes) | (~mask & ($I)no));\n" \
+            "}\n"                                                     \
+    }
+
+/* The greater (or less) of two: NaN is passed on, of two zeros -0 is the less. */
+#define EXTREME(name, types, beyond, zeros)                                              \
+    {                                                                                    \
+        name, types, 0,                                                                  \
+            "/* NaN is passed on, -0 is below +0. */\n"                                  \
+            "static inline $V $V_" name "($V a, $V b)\n"                                 \
+            "{\n"                                                                        \
+            "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"         \
+            "    const $I other = (same & (($I)a " zeros " ($I)b)) | (~same & ($I)b);\n" \
+            "    return ($V)((first & ($I)a) | (~first & other));\n"                     \
+            "}\n"                                                                        \
+    }
+/* On AVX-512 three instructions; `control` says which of the two is wanted. */
+#define EXTREME_512(name, type, single, bits, beyond, control)                          \
+    {                                                                                   \
+        name, type, 64,                                                                 \
+            "/* NaN is passed on, -0 is below +0. */\n"                                 \
+            "static inline $V $V_" name "($V a, $V b)\n"                                \
+            "{\n"                                                                       \
+            "#if defined HAS_MASKS && !defined __clang__\n"                             \
+            "    const $V one = __builtin_ia32_rangep" single "512_mask(a, b, " control \
+            ", a, -1, 4);\n"                                                            \
+            "    const $I none = (a != a) | (b != b);\n"                                \
+            "    return ($V)((none & ($I)(a + b)) | (~none & ($I)one));\n"              \
+            "#else\n"                                                                   \
+            "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"        \
+            "    const $I other = (same & (($I)a " bits " ($I)b)) | (~same & ($I)b);\n" \
+            "    return ($V)((first & ($I)a) | (~first & other));\n"                    \
+            "#endif\n"                                                                  \
+            "}\n"                                                                       \
+    }
+
+/* With a number, not NaN, and for `least` not 0: one comparison does. */
+#define BOUND(name, comment, beyond)                                                         \
+    {                                                                                        \
+        name, FLOATS, 0,                                                                     \
+            comment "static inline $V $V_" name "($V a, $E bound)\n"                         \
+                    "{\n"                                                                    \
+                    "    const $I inside = ~(a " beyond " bound);\n"                         \
+                    "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
+                    "}\n"                                                                    \
+    }
+
+/* Whole numbers: beyond 2^23 (2^52) there are no others. */
+#define WHOLE(name, comment, digits, body)                                         \
+    comment "static inline $V $V_" name "($V a)\n"                                 \
+            "{\n"                                                                  \
+            "    const $I sign = ($I)a & ($I)$V_splat(-0.0$@);\n"                  \
+            "    const $V size = ($V)(($I)a ^ sign);\n"                            \
+            "    const $I small = size < " digits ";\n" body                       \
+            "    return ($V)((small & (($I)result | sign)) | (~small & ($I)a));\n" \
+            "}\n"
+#define WHOLE_BOTH(name, comment, body)                      \
+    {name, "f32", 0, WHOLE(name, comment, "0x1p23f", body)}, \
+    {                                                        \
+        name, "f64", 0, WHOLE(name, comment, "0x1p52", body) \
+    }
+
+const struct vector_piece vector_values[] = {
+    {"splat", "", 0, "static inline $V $V_splat($E a) { return ($V){$[a]}; }\n"},
+    {"iota", "", 0, "static inline $V $V_iota(void) { return ($V){$[iota]}; }\n"},
+    {"first", "i32", 0,
+     "/* Whether a lane is among the first `count`. */\n"
+     "static inline $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
+    SELECT("f32 i32 u32", "which"),
+    SELECT("f64 i64 u64", TO("$I", "which")),
+    /* ---- order ---- */
+    {"abs", FLOATS, 0,
+     "static inline $V $V_abs($V a) { return ($V)(($I)a & ~($I)$V_splat(-0.0$@)); }\n"},
+    {"abs", "i32 i64", 0, "static inline $V $V_abs($V a) { return (a ^ (a < 0)) - (a < 0); }\n"},
+    {"sign", FLOATS, 0,
+     "/* -1, 0 or 1; NaN stays. */\n"
+     "static inline $V $V_sign($V a)\n"
+     "{\n"
+     "    const $I one = ((a > 0) & ($I)$V_splat(1)) | ((a < 0) & ($I)$V_splat(-1));\n"
+     "    return ($V)(one | ((a != a) & ($I)a));\n"
+     "}\n"},
+    {"sign", "i32 i64", 0, "static inline $V $V_sign($V a) { return (a < 0) - (a > 0); }\n"},
+    {"copysign", FLOATS, 0,
+     "/* The sign of a NaN counts as +. */\n"
+     "static inline $V $V_copysign($V a, $V b)\n"
+     "{\n"
+     "    const $I sign = ($I)$V_splat(-0.0$@);\n"
+     "    return ($V)((($I)a & ~sign) | (($I)b & sign & (b == b)));\n"
+     "}\n"},
+    EXTREME_512("max", "f32", "s", "&", ">", "5"),
+    EXTREME_512("max", "f64", "d", "&", ">", "5"),
+    EXTREME_512("min", "f32", "s", "|", "<", "4"),
+    EXTREME_512("min", "f64", "d", "|", "<", "4"),
+    EXTREME("max", FLOATS, ">", "&"),
+    EXTREME("min", FLOATS, "<", "|"),
+    {"max", "i32 i64", 0,
+     "static inline $V $V_max($V a, $V b) { return (a & (a > b)) | (b & ~(a > b)); }\n"},
+    {"min", "i32 i64", 0,
+     "static inline $V $V_min($V a, $V b) { return (a & (a < b)) | (b & ~(a < b)); }\n"},
+    BOUND("at_least", "/* The greater of a and a number; NaN stays. */\n", "<="),
+    BOUND("at_most", "/* The less of a and a number that is not 0; NaN stays. */\n", ">="),
+    /* ---- integers ---- */
+    {"add", "i64", 0, "static inline $V $V_add($V a, $V b) { return ($V)(($U)a + ($U)b); }\n"},
+    {"sub", "i64", 0, "static inline $V $V_sub($V a, $V b) { return ($V)(($U)a - ($U)b); }\n"},
+    {"mul", "i64", 0, "static inline $V $V_mul($V a, $V b) { return ($V)(($U)a * ($U)b); }\n"},
+    {"neg", "i64", 0, "static inline $V $V_neg($V a) { return ($V)-($U)a; }\n"},
+    {"shl", "i64", 0,
+     "static inline $V $V_shl($V a, $V b) { return ($V)(($U)a << (($U)b & 63)); }\n"},
+    {"shr", "i64", 0, "static inline $V $V_shr($V a, $V b) { return a >> (b & 63); }\n"},
+    BY_LANE_2("i64", "div", "floor_div"),
+    BY_LANE_2("i64", "mod", "floor_mod"),
+    BY_LANE_2("i64", "quot", "quotient"),
+    BY_LANE_2("i64", "rem", "remainder_of"),
+    /* ---- whole numbers ---- */
+    WHOLE_BOTH("trunc", "",
+               "    const $V result = __builtin_convertvector("
+               "__builtin_convertvector(($V)(small & ($I)size), $I), $V);\n"),
+    {"round", "f32", 0,
+     WHOLE("round", "/* Half to even. */\n", "0x1p23f",
+           "    const $V result = (size + 0x1p23f) - 0x1p23f;\n")},
+    {"round", "f64", 0,
+     WHOLE("round", "/* Half to even. */\n", "0x1p52",
+           "    const $V result = (size + 0x1p52) - 0x1p52;\n")},
+    {"floor", FLOATS, 0,
+     "static inline $V $V_floor($V a)\n"
+     "{\n"
+     "    const $V down = $V_trunc(a);\n"
+     "    return ($V)(($I)(down - ($V)((down > a) & ($I)$V_splat(1))) |\n"
+     "                (($I)a & ($I)$V_splat(-0.0$@)));\n"
+     "}\n"},
+    {"ceil", FLOATS, 0,
+     "static inline $V $V_ceil($V a)\n"
+     "{\n"
+     "    const $V up = $V_trunc(a);\n"
+     "    return ($V)(($I)(up + ($V)((up < a) & ($I)$V_splat(1))) |\n"
+     "                (($I)a & ($I)$V_splat(-0.0$@)));\n"
+     "}\n"},
+    /* ---- from one type to another ---- */
+    CONVERT("f32", "from_f64", "$D", TO("$V", "a")),
+    CONVERT("f64", "from_f32", "$F", TO("$V", "a")),
+    CONVERT("f64", "from_i64", "$L", TO("$V", "a")),
+    CONVERT("f32", "from_i64", "$L", TO("$V", "a")),
+    CONVERT("f64", "from_i32", "$M", TO("$V", "a")),
+    CONVERT("f32", "from_i32", "$M", TO("$V", "a")),
+    CONVERT("i64", "from_i32", "$M", TO("$V", "a")),
+    CONVERT("i32", "from_i64", "$L", TO("$V", "a")),
+    CONVERT("i64", "from_u32", "$X", TO("$V", "a")),
+    CONVERT("i64", "from_i16", "$S", TO("$V", TO("$M", "a"))),
+    CONVERT("i64", "from_i8", "$Q", TO("$V", TO("$M", TO("$S", "a")))),
+    CONVERT("i64", "from_u8", "$Y", TO("$V", TO("$M", TO("$W", "a")))),
+    CONVERT("i32", "from_bool", "$Y", "(" TO("$V", TO("$W", "a")) ") != 0"),
+    CONVERT("u8", "from_truth", "$M", TO("$V", TO("$W", "a")) " & 1"),
+    CONVERT("i64", "from_truth", "$M", "-" TO("$V", "a")),
+    CONVERT("f32", "from_truth", "$M", TO("$V", "-a")),
+    CONVERT("f64", "from_truth", "$M", TO("$V", "-a")),
+    CONVERT("u32", "from_i64", "$L", TO("$V", "a")),
+    CONVERT("i16", "from_i64", "$L", TO("$V", TO("$M", "a"))),
+    CONVERT("i8", "from_i64", "$L", TO("$V", TO("$S", TO("$M", "a")))),
+    CONVERT("u8", "from_i64", "$L", TO("$V", TO("$W", TO("$M", "a")))),
+    CONVERT("f32", "from_bf16", "$W", "($V)(" TO("$X", "a") " << 16)"),
+    {"from_f16", "f32", 0,
+     "static inline $V $V_from_f16($W a)\n"
+     "{\n"
+     "    const $U bits = __builtin_convertvector(a, $U);\n"
+     "    /* exponents of float start so much lower; subnormals too */\n"
+     "    const $V size = ($V)((bits & 0x7fff) << 13) * 0x1p112f;\n"
+     "    const $I beyond = (size >= 65536.0f) & 0x7f800000; /* infinite or NaN */\n"
+     "    return ($V)(($U)size | ($U)beyond | (bits & 0x8000) << 16);\n"
+     "}\n"},
+    {"from_f8e5", "f32", 0,
+     "static inline $V $V_from_f8e5($Y a)\n"
+     "{\n"
+     "    return $V_from_f16(__builtin_convertvector(a, $W) << 8); /* with fewer digits */\n"
+     "}\n"},
+    {"from_f8e4", "f32", 0,
+     "static inline $V $V_from_f8e4($Y a)\n"
+     "{\n"
+     "    const $U bits = __builtin_convertvector(__builtin_convertvector(a, $W), $U);\n"
+     "    const $V size = ($V)((bits & 0x7f) << 20) * 0x1p120f;\n"
+     "    const $I none = ((bits & 0x7f) == 0x7f) & 0x7fc00000;\n"
+     "    return ($V)(($U)size | ($U)none | (bits & 0x80) << 24);\n"
+     "}\n"},
+    {"to_bf16", "f32", 0,
+     "/* To the nearest, ties to even. */\n"
+     "static inline $W $V_to_bf16($V a)\n"
+     "{\n"
+     "    const $U bits = ($U)a, none = ($U)(a != a);\n"
+     "    const $U kept = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;\n"
+     "    return __builtin_convertvector((kept & ~none) | (none & 0x7fc0), $W);\n"
+     "}\n"},
+    {"to_f16", "f32", 0,
+     "/* To the nearest, ties to even. */\n"
+     "static inline $W $V_to_f16($V a)\n"
+     "{\n"
+     "    const $U sign = ($U)a >> 16 & 0x8000, bits = ($U)a & 0x7fffffff;\n"
+     "    const $V size = ($V)bits;\n"
+     "    const $U low = ($U)(size < 0x1p-14f), big = ($U)(size >= 65520.0f), none = ($U)(a != "
+     "a);\n"
+     "    /* subnormal: the sum rounds to multiples of 2^-24 */\n"
+     "    const $U small = ($U)(size + 0.5f) - 0x3f000000;\n"
+     "    const $U normal = (bits + 0xfff + (bits >> 13 & 1) - 0x38000000) >> 13;\n"
+     "    const $U finite = (low & small) | (~low & ~big & normal) | (big & 0x7c00);\n"
+     "    const $U result = sign | (~none & finite) | (none & 0x7e00);\n"
+     "    return __builtin_convertvector(result, $W);\n"
+     "}\n"},
+#define TO_CODED(types, name, result, function)            \
+    {                                                      \
+        name, types, 0,                                    \
+            "static inline " result " $V_" name "($V a)\n" \
+            "{\n"                                          \
+            "    " result " bits;\n"                       \
+            "    for (int i = 0; i < $N; i++)\n"           \
+            "        bits[i] = " function "(a[i]);\n"      \
+            "    return bits;\n"                           \
+            "}\n"                                          \
+    }
+    TO_CODED(FLOATS, "to_f8e4", "$Y", "$E_to_f8e4"),
+    TO_CODED(FLOATS, "to_f8e5", "$Y", "$E_to_f8e5"),
+    TO_CODED("f64", "to_f16", "$W", "double_to_f16"),
+    TO_CODED("f64", "to_bf16", "$W", "double_to_bf16"),
+    {"truncate", FLOATS, 0,
+     "/* Toward zero, within limits; NaN is 0. */\n"
+     "static inline $L $V_truncate($V a, int64_t least, int64_t greatest)\n"
+     "{\n"
+     "    $L result;\n"
+     "    for (int i = 0; i < $N; i++)\n"
+     "        result[i] = truncate_to(a[i], least, greatest);\n"
+     "    return result;\n"
+     "}\n"},
+    /* ---- all lanes to one ---- */
+    FOLDS("sum", NUMBERS, "$V_low(a) + $V_high(a)", "a[0] + a[1]"),
+    FOLDS("product", NUMBERS, "$V_low(a) * $V_high(a)", "a[0] * a[1]"),
+    FOLDS("all", "i32", "$V_low(a) & $V_high(a)", "a[0] & a[1]"),
+    FOLDS("any", "i32", "$V_low(a) | $V_high(a)", "a[0] | a[1]"),
+#define FOLD_EXTREMES(name, function)                                            \
+    FOLD_TWO(name, "f32", 8, "$E", "float_" function "(a[0], a[1])"),            \
+        FOLD_TWO(name, "f64", 16, "$E", "double_" function "(a[0], a[1])"),      \
+        FOLD_TWO(name, "i32", 8, "$E", "(int32_t)int_" function "(a[0], a[1])"), \
+        FOLD_TWO(name, "i64", 16, "$E", "int_" function "(a[0], a[1])"),         \
+        FOLD(name, NUMBERS, "$H_" function "($V_low(a), $V_high(a))")
+    FOLD_EXTREMES("maximum", "max"),
+    FOLD_EXTREMES("minimum", "min"),
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,297 @@
+/*
+ * Loops as C: every operation in vectors gives what one value at a time gives, tails and masks
+ * leave alone what is not theirs.
+ */
+#include "gen/gen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/ops.h"
+#include "kernel_run.h"
+#include "loop/loop.h"
+#include "test.h"
+
+static struct arena arena;
+
+/* ---- a part: N elements of some inputs, and outputs as many as a test wants ---- */
+
+enum { MOST_TENSORS = 160, ELEMENTS = 777 };
+
+static struct ir_symbol symbols[1] = {{.name = "N"}};
+static struct ir_tensor tensors[MOST_TENSORS];
+static int inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+static struct ir_part part = {
+    .name = "test",
+    .symbols = symbols,
+    .symbol_count = 1,
+    .tensors = tensors,
+    .inputs = inputs,
+    .outputs = outputs,
+};
+static const struct ir_size *const *dims;
+
+static int tensor_add(enum dtype dtype, bool input)
+{
+    int number = part.tensor_count++;
+    CHECK(number < MOST_TENSORS);
+    if (!dims) {
+        const struct ir_size **one = arena_array(&arena, 1, sizeof *one);
+        one[0] = ir_size_symbol(&arena, 0);
+        dims = one;
+    }
+    tensors[number] = (struct ir_tensor){
+        .name = arena_printf(&arena, "%s%d", input ? "a" : "y", number),
+        .role = input ? IR_TENSOR_INPUT : IR_TENSOR_OUTPUT,
+        .dtype = dtype,
+        .declared = true,
+        .rank = 1,
+        .dims = dims,
+    };
+    if (input)
+        inputs[part.input_count++] = number;
+    else
+        outputs[part.output_count++] = number;
+    return number;
+}
+
+static void part_reset(void)
+{
+    part.tensor_count = part.input_count = part.output_count = 0;
+}
+
+/* ---- the kernel: whole vectors, then a part of one ---- */
+
+static void write_map(struct loop_kernel *kernel, const char *name, int lanes, int output,
+                      loop_value (*make)(struct loop_kernel *kernel, void *context, loop_value at),
+                      void *context)
+{
+    struct loop_block *body = loop_function(kernel, name, NULL);
+    loop_value size = loop_size(&arena, &part, dims[0]);
+    loop_value step = loop_integer(&arena, lanes);
+    loop_value whole = loop_mul(&arena, loop_apply(&arena, IR_FLOORDIV, size, step, NULL), step);
+    struct loop_variable *i;
+    struct loop_block *inside =
+        loop_for(body, LOOP_PARALLEL, "i", loop_integer(&arena, 0), whole, step, &i);
+    loop_value value = make(kernel, context, loop_of(&arena, i));
+    loop_store(inside, loop_tensor(kernel, output), loop_of(&arena, i),
+               loop_splat(&arena, loop_widen(&arena, value, i, lanes, NULL), lanes));
+    struct loop_block *tail = loop_if(body, loop_less(&arena, whole, size));
+    i = loop_let(tail, "i", whole);
+    loop_value count = loop_of(&arena, loop_let(tail, "count", loop_sub(&arena, size, whole)));
+    value = make(kernel, context, loop_of(&arena, i));
+    loop_store(tail, loop_tensor(kernel, output), loop_of(&arena, i),
+               loop_splat(&arena, loop_widen(&arena, value, i, lanes, count), lanes))
+        ->count = count;
+}
+
+static void call_kernel(const struct loop_kernel *kernel, void **memory)
+{
+    struct text text = text_new(&arena);
+    struct error error = {0};
+    struct library *library;
+    if (!loop_check(kernel, &error))
+        kernel_run_complain("not well made", error.message);
+    gen_loop_c(&text, kernel, &(struct gen_head){0});
+    if (getenv("SMELT_SHOW"))
+        fputs(text.at, stderr);
+    kernel_function *function = kernel_run_compile(&arena, &text, false, &library);
+    int64_t sizes[1] = {ELEMENTS};
+    CHECK_INT(function(memory, sizes, NULL, NULL), 0);
+    /* the library stays open: its threads live on */
+}
+
+/* ---- every operation ---- */
+
+struct operation {
+    enum ir_op op;
+    enum dtype type; /* of the arguments */
+    int output;
+};
+
+static loop_value operation_make(struct loop_kernel *kernel, void *context, loop_value at)
+{
+    const struct operation *operation = context;
+    int first = dtype_is_float(operation->type) ? 0 : 2; /* of the inputs */
+    loop_value a = loop_load(&arena, loop_tensor(kernel, first), at, 1);
+    loop_value b = loop_load(&arena, loop_tensor(kernel, first + 1), at, 1);
+    loop_value zero = loop_number(&arena, 0, operation->type);
+    enum ir_op_class class = ir_op_class(operation->op);
+    if (class == IR_CLASS_LOGIC) {
+        a = loop_less(&arena, a, zero);
+        b = loop_less(&arena, b, zero);
+    }
+    if (operation->op == IR_SELECT)
+        return loop_select(&arena, loop_less(&arena, a, zero), a, b);
+    return loop_apply(&arena, operation->op, a, ir_op_arguments(operation->op) > 1 ? b : NULL,
+                      NULL);
+}
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t bits = *state >> 33;
+    static const double SPECIAL[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 0.5, -2.5};
+    if (bits % 11 == 0)
+        return SPECIAL[bits / 11 % 9];
+    double size = ldexp((double)(bits % 1000003) / 1000003.0, (int)(bits / 1000003 % 12) - 6);
+    return (double)(float)(bits & 1 ? size : -size);
+}
+
+/* What one operation gives on single values, in double precision. */
+static struct ir_value expected(const struct operation *operation, struct ir_value a,
+                                struct ir_value b)
+{
+    bool logic = ir_op_class(operation->op) == IR_CLASS_LOGIC;
+    bool number = dtype_is_float(operation->type);
+    int64_t c = number ? a.number < 0 : a.integer < 0, d = number ? b.number < 0 : b.integer < 0;
+    struct ir_node nodes[4] = {{.op = number ? IR_FLOAT : IR_INT, .type = operation->type},
+                               {.op = number ? IR_FLOAT : IR_INT, .type = operation->type},
+                               {.op = IR_BOOL, .type = DTYPE_BOOL}};
+    nodes[2].integer = c;
+    if (logic) {
+        nodes[0] = nodes[1] = nodes[2];
+        nodes[1].integer = d;
+    } else if (number) {
+        nodes[0].number = a.number;
+        nodes[1].number = b.number;
+    } else {
+        nodes[0].integer = a.integer;
+        nodes[1].integer = b.integer;
+    }
+    nodes[3] = (struct ir_node){.op = operation->op, .type = operation->type, .a = 0, .b = 1};
+    if (operation->op == IR_SELECT) {
+        nodes[3].a = 2;
+        nodes[3].b = 0;
+        nodes[3].c = 1;
+    }
+    enum ir_op_class class = ir_op_class(operation->op);
+    if (logic || class == IR_CLASS_COMPARE || class == IR_CLASS_TEST)
+        nodes[3].type = DTYPE_BOOL;
+    struct ir_value values[4];
+    ir_fold(&(struct ir_nodes){nodes, 4}, NULL, NULL, values);
+    return values[3];
+}
+
+static void check_number(double found, double wanted, enum dtype type)
+{
+    double rounded = type == DTYPE_F32 ? (double)(float)wanted : wanted;
+    if (isnan(rounded) && isnan(found))
+        return;
+    if (rounded == found && (rounded != 0 || signbit(rounded) == signbit(found)))
+        return;
+    double unit = type == DTYPE_F32 ? fmax(fabs(wanted) * 0x1p-23, 0x1p-149)
+                                    : fmax(fabs(wanted) * 0x1p-52, 0x1p-1074);
+    if (fabs(found - wanted) <= 4 * unit && rounded != 0)
+        return;
+    if (rounded == 0 && fabs(found) <= 4 * unit && found != 0)
+        return;
+    kernel_run_complain(arena_printf(&arena, "is %.17g", found),
+                        arena_printf(&arena, "not %.17g", wanted));
+}
+
+static void check_outputs(const struct operation *operations, int count, void *const *memory)
+{
+    for (int k = 0; k < count; k++) {
+        const struct operation *operation = &operations[k];
+        bool number = dtype_is_float(operation->type);
+        int first = number ? 0 : 2;
+        for (int i = 0; i < ELEMENTS; i++) {
+            struct ir_value a = {0}, b = {0};
+            size_t place = (size_t)i * dtype_bytes(operation->type);
+            if (number) {
+                a.number = dtype_load_float(operation->type, (char *)memory[first] + place);
+                b.number = dtype_load_float(operation->type, (char *)memory[first + 1] + place);
+            } else {
+                a.integer = ((int64_t *)memory[first])[i];
+                b.integer = ((int64_t *)memory[first + 1])[i];
+            }
+            struct ir_value wanted = expected(operation, a, b);
+            kernel_run_what =
+                arena_printf(&arena, "%s(%.9g, %.9g) of %s", ir_op_name(operation->op),
+                             number ? a.number : (double)a.integer,
+                             number ? b.number : (double)b.integer, dtype_name(operation->type));
+            enum dtype type = tensors[operation->output].dtype;
+            const void *at = (char *)memory[operation->output] + (size_t)i * dtype_bytes(type);
+            if (dtype_is_float(type))
+                check_number(dtype_load_float(type, at), wanted.number, type);
+            else if (dtype_load_integer(type, at) != wanted.integer)
+                kernel_run_complain("differs",
+                                    arena_printf(&arena, "%lld", (long long)wanted.integer));
+        }
+    }
+}
+
+static bool is_tested(enum ir_op op, enum dtype type)
+{
+    bool number = dtype_is_float(type);
+    switch (ir_op_class(op)) {
+    case IR_CLASS_FLOAT:
+    case IR_CLASS_TEST: return number;
+    case IR_CLASS_INTEGER: return !number;
+    case IR_CLASS_ARITH:
+    case IR_CLASS_COMPARE: return true;
+    case IR_CLASS_LOGIC: return number;
+    default: return op == IR_SELECT;
+    }
+}
+
+static void check_operations(enum dtype type, int lanes)
+{
+    struct operation operations[2 * IR_OP_COUNT];
+    void *memory[MOST_TENSORS];
+    int count = 0;
+    part_reset();
+    tensor_add(type, true);
+    tensor_add(type, true);
+    tensor_add(DTYPE_I64, true);
+    tensor_add(DTYPE_I64, true);
+    struct loop_kernel *kernel = loop_kernel_new(&arena, &part);
+    for (int op = 0; op < IR_OP_COUNT; op++) {
+        for (int integer = 0; integer < 2; integer++) {
+            struct operation *operation = &operations[count];
+            *operation = (struct operation){(enum ir_op)op, integer ? DTYPE_I64 : type, 0};
+            if (!is_tested(operation->op, operation->type))
+                continue;
+            enum ir_op_class class = ir_op_class(operation->op);
+            bool truth =
+                class == IR_CLASS_COMPARE || class == IR_CLASS_LOGIC || class == IR_CLASS_TEST;
+            operation->output = tensor_add(truth ? DTYPE_BOOL : operation->type, false);
+            write_map(kernel, ir_op_name(operation->op), lanes, operation->output, operation_make,
+                      operation);
+            count++;
+        }
+    }
+    uint64_t state = (uint64_t)lanes;
+    for (int i = 0; i < part.tensor_count; i++) {
+        size_t bytes = dtype_bytes(tensors[i].dtype);
+        memory[i] = arena_alloc(&arena, ELEMENTS * bytes + 64);
+        memory[i] = (char *)memory[i] + (64 - (uintptr_t)memory[i] % 64) % 64;
+        for (size_t k = 0; k < ELEMENTS && i < 4; k++) {
+            double value = random_number(&state);
+            if (i < 2)
+                dtype_store_float(type, (char *)memory[i] + k * bytes, value);
+            else
+                ((int64_t *)memory[i])[k] = dtype_truncate(DTYPE_I64, value * 1e3) % 70;
+        }
+    }
+    kernel_run_what = arena_printf(&arena, "%s x%d", dtype_name(type), lanes);
+    call_kernel(kernel, memory);
+    check_outputs(operations, count, memory);
+}
+
+TEST(loop_operations_of_f32_in_16_lanes)
+{
+    check_operations(DTYPE_F32, 16);
+}
+
+TEST(loop_operations_of_f32_in_8_lanes)
+{
+    check_operations(DTYPE_F32, 8);
+}
+
+TEST(loop_operations_of_f64_in_8_lanes)
+{
+    check_operations(DTYPE_F64, 8);
+}
