@@ -1,10 +1,11 @@
 /*
- * smelt gen: source code for an op. So far the plain kernel, which people and proposers start from.
+ * smelt gen: source code for an op: the kernel of a plan, or the plain one, which people and
+ * proposers start from.
  */
 #include <math.h>
 #include <string.h>
 
-#include "cmd/ref.h"
+#include "cmd/planned.h"
 #include "gen/gen.h"
 #include "judge/judge.h"
 #include "os/os.h"
@@ -13,6 +14,7 @@ static const struct option options[] = {
     {.name = "plain",
      .help = "the plain kernel: readable C that is correct for all sizes, with the whole contract "
              "of a kernel in its head"},
+    OPTIONS_PLANNED,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
     {.name = "case",
@@ -28,102 +30,13 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
+    {"smelt gen softmax.op", "the kernel of the best seed plan, for the first case"},
+    {"smelt gen softmax.op --plan my.plan -o softmax.c", "the kernel of a plan you wrote"},
     {"smelt gen --plain softmax -o softmax.c", "an op of the library, at its default types"},
     {"smelt gen --plain softmax T=f16 'B=[2,3]'", "at other types and ranks"},
     {"smelt gen --plain my_task.op --case 1", "for the second case of a file's task"},
     {0},
 };
-
-static bool usage(struct invocation *invocation, const char *message, const char *hint)
-{
-    struct error *error =
-        errors_add(&invocation->errors, ERROR_USAGE, (struct place){0}, "%s", message);
-    error_hint(error, "%s", hint);
-    return false;
-}
-
-/* ---- what is meant ---- */
-
-static bool is_set(const struct ref_request *request, const char *setting)
-{
-    size_t length = strcspn(setting, "=") + 1;
-    for (size_t i = 0; i < request->settings.count; i++)
-        if (strncmp(request->settings.at[i], setting, length) == 0)
-            return true;
-    return false;
-}
-
-/* Sizes that were not said do not matter here: those of the case that would be suggested do. */
-static void fill_settings(struct ref_request *request)
-{
-    struct arena *arena = request->invocation->arena;
-    struct text line = text_new(arena), word = text_new(arena);
-    int depth = 0;
-    lang_suggest_case(&line, request->subject.op);
-    for (const char *c = line.at + strcspn(line.at, " ");; c++) {
-        depth += (*c == '[') - (*c == ']');
-        if (*c && (*c != ',' || depth > 0)) {
-            if (*c != ' ')
-                text_char(&word, *c);
-            continue;
-        }
-        if (word.length && !is_set(request, word.at))
-            vector_push(arena, &request->settings, arena_string(arena, word.at));
-        text_truncate(&word, 0);
-        if (!*c)
-            return;
-    }
-}
-
-static bool collect(struct ref_request *request)
-{
-    struct invocation *invocation = request->invocation;
-    for (size_t i = 1; i < invocation->operands.count; i++) {
-        const char *word = invocation->operands.at[i];
-        const char *equals = strchr(word, '=');
-        if (!equals || equals == word || !equals[1] || strpbrk(word, "\r\n#"))
-            return usage(
-                invocation,
-                arena_printf(invocation->arena, "'%s' is not of the form NAME=VALUE", word),
-                "types are written like T=f16, ranks like B=[8, 4]");
-        if (request->settings.count == REF_SETTINGS)
-            return usage(invocation, "too many settings", "an op has a few");
-        vector_push(invocation->arena, &request->settings, word);
-    }
-    const char *which = option_value(invocation, "case");
-    size_t digits = which ? strspn(which, "0123456789") : 0;
-    if (which && (digits == 0 || digits > 9 || which[digits]))
-        return usage(invocation, arena_printf(invocation->arena, "--case cannot be '%s'", which),
-                     "it is the number of a case, counted from 0");
-    if (which && request->settings.count)
-        return usage(invocation, "--case and settings exclude each other",
-                     "a case has its own types and sizes: leave out one of the two");
-    request->case_chosen = which != NULL;
-    for (size_t i = 0; i < digits; i++)
-        request->first_case = request->first_case * 10 + (which[i] - '0');
-    return true;
-}
-
-static const struct ir_program *find_program(struct ref_request *request, struct task **task)
-{
-    struct invocation *invocation = request->invocation;
-    struct errors *errors = &invocation->errors;
-    if (request->settings.count || (!request->subject.task && !request->case_chosen))
-        fill_settings(request);
-    *task = ref_task(request, errors);
-    if (!*task)
-        return NULL;
-    if (request->first_case < (*task)->case_count)
-        return (*task)->cases[request->first_case].program;
-    if ((*task)->case_count == 0)
-        return lang_default_program(request->subject.lang, request->subject.file,
-                                    request->subject.op, errors);
-    struct error *error =
-        errors_add(errors, ERROR_UNKNOWN_CASE, (struct place){0}, "task '%s' has no case %lld",
-                   (*task)->name, (long long)request->first_case);
-    error_hint(error, "it has %d, numbered from 0", (*task)->case_count);
-    return NULL;
-}
 
 /* ---- what its head says ---- */
 
@@ -213,46 +126,63 @@ static bool write_file(struct invocation *invocation, const struct text *source)
 }
 
 static enum exit_code answer_json(struct invocation *invocation, const struct ir_program *program,
+                                  const struct plan *plan, const struct planned *planned,
                                   const struct text *source)
 {
-    struct text out = text_new(invocation->arena);
+    struct text out = text_new(invocation->arena), text = text_new(invocation->arena);
     struct json json = output_json_begin(invocation, &out);
+    if (plan)
+        plan_print(&text, plan, planned->ready->graph);
     json_string(&json, "op", ir_root(program)->name);
     json_string(&json, "target", "cpu");
-    json_string(&json, "form", "plain");
+    json_string(&json, "form", plan ? "plan" : "plain");
+    if (plan)
+        json_string(&json, "plan", text.at);
     json_string(&json, "file", option_value(invocation, "out"));
     json_string(&json, "source", source->at);
     return output_json_end(invocation, &json);
 }
 
+static void print_plain(const struct planned *planned, struct text *source)
+{
+    struct invocation *invocation = planned->request.invocation;
+    bool written = planned->request.subject.task && planned->request.settings.count == 0;
+    struct gen_contract contract = {
+        .op = op_text(invocation->arena, planned->request.subject.op),
+        .compiler = compiler_text(invocation->arena),
+        .accuracy = accuracy_text(invocation->arena, planned->task, ir_root(planned->program)),
+        .domain =
+            domain_text(invocation->arena, planned->task, planned->request.first_case, written),
+    };
+    gen_kernel_c(source, planned->program, &contract);
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
-    struct ref_request request = {.invocation = invocation};
-    struct task *task;
-    if (!option_given(invocation, "plain")) {
-        usage(invocation, "what is to be generated?", "add --plain for the plain kernel");
+    struct planned planned = {.request.invocation = invocation};
+    struct text source = text_new(invocation->arena);
+    struct plan *plan = NULL;
+    bool plain = option_given(invocation, "plain");
+    if (plain && (option_given(invocation, "plan") || option_given(invocation, "pin"))) {
+        struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                         "--plain follows no plan");
+        error_hint(error, "leave out --plain, or --plan and --pin");
         return EXIT_USAGE;
     }
-    if (!collect(&request) ||
-        !subject_find(invocation, invocation->operands.at[0], option_value(invocation, "op"),
-                      option_value(invocation, "task"), &request.subject, &invocation->errors))
+    if (!planned_find(&planned))
         return EXIT_NO;
-    bool written = request.subject.task && request.settings.count == 0;
-    const struct ir_program *program = find_program(&request, &task);
-    if (!program)
-        return EXIT_NO;
-    struct gen_contract contract = {
-        .op = op_text(invocation->arena, request.subject.op),
-        .compiler = compiler_text(invocation->arena),
-        .accuracy = accuracy_text(invocation->arena, task, ir_root(program)),
-        .domain = domain_text(invocation->arena, task, request.first_case, written),
-    };
-    struct text source = text_new(invocation->arena);
-    gen_kernel_c(&source, program, &contract);
+    if (plain) {
+        print_plain(&planned, &source);
+    } else {
+        if (!planned_prepare(&planned) || !(plan = planned_choose(&planned)))
+            return EXIT_NO;
+        planned_print(&planned, plan, op_text(invocation->arena, planned.request.subject.op),
+                      &source);
+    }
     if (option_given(invocation, "out") && !write_file(invocation, &source))
         return EXIT_NO;
     if (invocation->json)
-        return answer_json(invocation, program, &source);
+        return answer_json(invocation, planned.program, plan, &planned, &source);
     if (!option_given(invocation, "out"))
         output_text(&source);
     return EXIT_YES;
@@ -260,24 +190,24 @@ static enum exit_code run(struct invocation *invocation)
 
 const struct command command_gen = {
     .name = "gen",
-    .summary = "print the plain kernel of an op, to start from",
+    .summary = "print a kernel of an op: by a plan, or plain",
     .operands = "FILE|OP [NAME=VALUE...]",
     .operand_kind = OPERAND_FILE_OR_OP,
     .least = 1,
     .most = -1,
     .description =
-        "Prints a kernel for an op: one C file that is correct for all sizes and can be judged as "
-        "it "
-        "is. Its head has the manifest and, in words, everything a kernel must keep to: the entry "
-        "point, order, types and shapes of tensors, sizes and scalars, alignment, threads, "
-        "compiler "
-        "flags, libraries and the accuracy that is asked for. See docs/kernel.md.\n\n"
+        "Prints a kernel for an op: one C file that can be judged as it is. It follows the best of "
+        "the plans `smelt plan` lists, or the one in a file; see docs/plans.md. Its sizes are open "
+        "unless the plan fixes them.\n\n"
+        "With --plain it is the plain kernel, which people and proposers start from: slow, correct "
+        "for all sizes, and its head has the manifest and, in words, everything a kernel must keep "
+        "to: the entry point, order, types and shapes of tensors, sizes and scalars, alignment, "
+        "threads, compiler flags, libraries and the accuracy that is asked for. See "
+        "docs/kernel.md.\n\n"
         "A kernel is for certain types and ranks. For a file with a task they are those of the "
-        "first "
-        "case, or of the one --case names; for an op those of its defaults, or of the settings "
-        "T=f16 "
-        "B=[2,3]. Sizes that are given besides do not matter: the kernel takes them when it is "
-        "called.",
+        "first case, or of the one --case names; for an op those of its defaults, or of the "
+        "settings T=f16 B=[2,3]. Sizes that are given besides are those the plan is made to be "
+        "good at; a plain kernel takes no notice of them.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -1,0 +1,160 @@
+/*
+ * smelt plan: the plans to begin with, and what they are predicted to cost.
+ */
+#include <string.h>
+
+#include "cmd/planned.h"
+
+static const struct option options[] = {
+    {.name = "only",
+     .argument = "N",
+     .help = "only the N-th of the plans, counted from 1 in order of predicted cost"},
+    OPTIONS_PINS,
+    {.name = "op", .argument = "NAME", .help = "the op of FILE"},
+    {.name = "task", .argument = "NAME", .help = "the task of FILE"},
+    {.name = "case",
+     .letter = 'c',
+     .argument = "I",
+     .help = "the case whose types, ranks and sizes are meant, counted from 0; without it the "
+             "types of the first and the sizes of the first timed one"},
+    OPTION_JSON,
+    {0},
+};
+
+static const struct example examples[] = {
+    {"smelt plan softmax.op", "the plans for the first case of a file's task"},
+    {"smelt plan softmax.op --only 1 >my.plan", "one of them, to edit; then smelt gen --plan"},
+    {"smelt plan softmax 'B=[4096]' D=1024", "for an op of the library at given sizes"},
+    {"smelt plan softmax.op --pin '*.threads=1'", "with a decision kept"},
+    {0},
+};
+
+struct listing {
+    struct planned planned;
+    struct plan *plans[PLANNED_SEEDS];
+    int count, first, last; /* of those shown, from 0 */
+};
+
+static bool choose_shown(struct listing *listing)
+{
+    struct invocation *invocation = listing->planned.request.invocation;
+    const char *only = option_value(invocation, "only");
+    listing->first = 0;
+    listing->last = listing->count - 1;
+    if (!only)
+        return true;
+    int number = strlen(only) == 1 && *only >= '1' && *only <= '9' ? *only - '0' : 0;
+    if (number >= 1 && number <= listing->count) {
+        listing->first = listing->last = number - 1;
+        return true;
+    }
+    struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                     "there is no plan number %s", only);
+    error_hint(error, "there %s %d", listing->count == 1 ? "is" : "are", listing->count);
+    return false;
+}
+
+static void print_scaled(struct text *out, double value, const char *unit)
+{
+    static const char *const PREFIXES[] = {"", "k", "M", "G", "T"};
+    int prefix = 0;
+    for (; value >= 1000 && prefix < 4; prefix++)
+        value /= 1000;
+    text_printf(out, "%.3g %s%s", value, PREFIXES[prefix], unit);
+}
+
+static void print_seconds(struct text *out, double seconds)
+{
+    if (seconds < 1e-3)
+        text_printf(out, "%.3g us", seconds * 1e6);
+    else if (seconds < 1)
+        text_printf(out, "%.3g ms", seconds * 1e3);
+    else
+        text_printf(out, "%.3g s", seconds);
+}
+
+static void print_plan(struct listing *listing, struct text *out, int number)
+{
+    struct skeleton_program *ready = listing->planned.ready;
+    const struct plan *plan = listing->plans[number];
+    struct skeleton_cost cost = skeleton_predict(ready, plan);
+    text_printf(out, "# plan %d of %d: predicted ", number + 1, listing->count);
+    print_seconds(out, cost.seconds);
+    text_add(out, ", ");
+    print_scaled(out, cost.bytes, "B");
+    text_add(out, " moved, ");
+    print_scaled(out, cost.operations, "operations\n");
+    plan_print(out, plan, ready->graph);
+}
+
+static void json_plan(struct listing *listing, struct json *json, int number)
+{
+    struct skeleton_program *ready = listing->planned.ready;
+    const struct plan *plan = listing->plans[number];
+    struct skeleton_cost cost = skeleton_predict(ready, plan);
+    struct text text = text_new(ready->arena);
+    char hash[65];
+    plan_print(&text, plan, ready->graph);
+    plan_hash(plan, ready->graph, hash);
+    json_object(json, NULL);
+    json_string(json, "hash", hash);
+    json_double(json, "seconds", cost.seconds);
+    json_double(json, "bytes", cost.bytes);
+    json_double(json, "operations", cost.operations);
+    json_int(json, "scratch", cost.scratch);
+    json_string(json, "plan", text.at);
+    json_end(json);
+}
+
+static enum exit_code run(struct invocation *invocation)
+{
+    struct listing listing = {.planned.request.invocation = invocation};
+    struct planned *planned = &listing.planned;
+    if (!planned_find(planned) || !planned_prepare(planned))
+        return EXIT_NO;
+    listing.count = skeleton_seeds(planned->ready, listing.plans, PLANNED_SEEDS);
+    if (listing.count == 0) {
+        errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
+                   "the pins leave no plan that can be");
+        return EXIT_NO;
+    }
+    if (!choose_shown(&listing))
+        return EXIT_USAGE;
+    struct text out = text_new(invocation->arena);
+    if (invocation->json) {
+        struct json json = output_json_begin(invocation, &out);
+        json_string(&json, "op", ir_root(planned->program)->name);
+        json_string(&json, "target", "cpu");
+        json_string(&json, "machine", planned->target.name);
+        json_array(&json, "plans");
+        for (int i = listing.first; i <= listing.last; i++)
+            json_plan(&listing, &json, i);
+        json_end(&json);
+        return output_json_end(invocation, &json);
+    }
+    for (int i = listing.first; i <= listing.last; i++) {
+        text_add(&out, i > listing.first ? "\n" : "");
+        print_plan(&listing, &out, i);
+    }
+    output_text(&out);
+    return EXIT_YES;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "print the plans to begin with, and what they are predicted to cost",
+    .operands = "FILE|OP [NAME=VALUE...]",
+    .operand_kind = OPERAND_FILE_OR_OP,
+    .least = 1,
+    .most = -1,
+    .description =
+        "Prints plans for an op, best first by a prediction that measures nothing: which stages "
+        "form a group, which skeleton each group has, and what is decided in it. The text can be "
+        "edited and given to `smelt gen --plan`, which says why when a plan cannot be. See "
+        "docs/plans.md.\n\n"
+        "Sizes matter: for a file with a task they are those of its first timed case, or of the "
+        "one --case names; for an op those of the settings.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

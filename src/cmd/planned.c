@@ -1,0 +1,270 @@
+/*
+ * What is planned, for what, and by which plan; and the kernel of a plan.
+ */
+#include "cmd/planned.h"
+
+#include <string.h>
+
+#include "gen/gen.h"
+
+static bool usage(struct invocation *invocation, const char *message, const char *hint)
+{
+    struct error *error =
+        errors_add(&invocation->errors, ERROR_USAGE, (struct place){0}, "%s", message);
+    error_hint(error, "%s", hint);
+    return false;
+}
+
+/* ---- what is meant ---- */
+
+static bool is_set(const struct ref_request *request, const char *setting)
+{
+    size_t length = strcspn(setting, "=") + 1;
+    for (size_t i = 0; i < request->settings.count; i++)
+        if (strncmp(request->settings.at[i], setting, length) == 0)
+            return true;
+    return false;
+}
+
+/* Sizes that were not said do not matter here: those of the case that would be suggested do. */
+static void fill_settings(struct ref_request *request)
+{
+    struct arena *arena = request->invocation->arena;
+    struct text line = text_new(arena), word = text_new(arena);
+    int depth = 0;
+    lang_suggest_case(&line, request->subject.op);
+    for (const char *c = line.at + strcspn(line.at, " ");; c++) {
+        depth += (*c == '[') - (*c == ']');
+        if (*c && (*c != ',' || depth > 0)) {
+            if (*c != ' ')
+                text_char(&word, *c);
+            continue;
+        }
+        if (word.length && !is_set(request, word.at))
+            vector_push(arena, &request->settings, arena_string(arena, word.at));
+        text_truncate(&word, 0);
+        if (!*c)
+            return;
+    }
+}
+
+static bool collect(struct ref_request *request)
+{
+    struct invocation *invocation = request->invocation;
+    for (size_t i = 1; i < invocation->operands.count; i++) {
+        const char *word = invocation->operands.at[i];
+        const char *equals = strchr(word, '=');
+        if (!equals || equals == word || !equals[1] || strpbrk(word, "\r\n#"))
+            return usage(
+                invocation,
+                arena_printf(invocation->arena, "'%s' is not of the form NAME=VALUE", word),
+                "types are written like T=f16, ranks like B=[8, 4]");
+        if (request->settings.count == REF_SETTINGS)
+            return usage(invocation, "too many settings", "an op has a few");
+        vector_push(invocation->arena, &request->settings, word);
+    }
+    const char *which = option_value(invocation, "case");
+    size_t digits = which ? strspn(which, "0123456789") : 0;
+    if (which && (digits == 0 || digits > 9 || which[digits]))
+        return usage(invocation, arena_printf(invocation->arena, "--case cannot be '%s'", which),
+                     "it is the number of a case, counted from 0");
+    if (which && request->settings.count)
+        return usage(invocation, "--case and settings exclude each other",
+                     "a case has its own types and sizes: leave out one of the two");
+    request->case_chosen = which != NULL;
+    for (size_t i = 0; i < digits; i++)
+        request->first_case = request->first_case * 10 + (which[i] - '0');
+    return true;
+}
+
+static const struct ir_program *find_program(struct ref_request *request, struct task **task)
+{
+    struct invocation *invocation = request->invocation;
+    struct errors *errors = &invocation->errors;
+    if (request->settings.count || (!request->subject.task && !request->case_chosen))
+        fill_settings(request);
+    *task = ref_task(request, errors);
+    if (!*task)
+        return NULL;
+    if (request->first_case < (*task)->case_count)
+        return (*task)->cases[request->first_case].program;
+    if ((*task)->case_count == 0)
+        return lang_default_program(request->subject.lang, request->subject.file,
+                                    request->subject.op, errors);
+    struct error *error =
+        errors_add(errors, ERROR_UNKNOWN_CASE, (struct place){0}, "task '%s' has no case %lld",
+                   (*task)->name, (long long)request->first_case);
+    error_hint(error, "it has %d, numbered from 0", (*task)->case_count);
+    return NULL;
+}
+
+bool planned_find(struct planned *planned)
+{
+    struct ref_request *request = &planned->request;
+    struct invocation *invocation = request->invocation;
+    if (!collect(request) ||
+        !subject_find(invocation, invocation->operands.at[0], option_value(invocation, "op"),
+                      option_value(invocation, "task"), &request->subject, &invocation->errors))
+        return false;
+    planned->program = find_program(request, &planned->task);
+    return planned->program != NULL;
+}
+
+/* ---- for what ---- */
+
+static bool choose_target(struct planned *planned)
+{
+    struct invocation *invocation = planned->request.invocation;
+    const char *target = option_value(invocation, "target");
+    struct machine machine;
+    struct rates rates;
+    machine_describe(&machine, "");
+    if (machine_rates_load(invocation->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        rates = (struct rates){0};
+    planned->target = skeleton_target_new(&machine, &rates);
+    if (!target || strcmp(target, "cpu") == 0)
+        return true;
+    if (strncmp(target, "cpu:", 4) == 0 && skeleton_target_limit(&planned->target, target + 4))
+        return true;
+    return usage(invocation, arena_printf(invocation->arena, "there is no target '%s'", target),
+                 "cpu, cpu:avx512, cpu:avx2 or cpu:portable");
+}
+
+static bool read_pins(struct planned *planned)
+{
+    struct invocation *invocation = planned->request.invocation;
+    size_t cursor = 0;
+    for (const char *text; (text = option_next(invocation, "pin", &cursor));) {
+        struct plan_pin pin;
+        struct error error;
+        if (planned->pins.count == PLANNED_PINS)
+            return usage(invocation, "there are too many pins", "a hundred is the most");
+        if (!plan_pin_parse(invocation->arena, text, &pin, &error)) {
+            errors_take(&invocation->errors, &error);
+            return false;
+        }
+        vector_push(invocation->arena, &planned->pins, pin);
+    }
+    return true;
+}
+
+enum { SIZE_UNKNOWN = 64 }; /* where nobody says what sizes there will be */
+
+/* Sizes to be good at where there is no case: only predictions depend on them. */
+static struct ir_binding guess_sizes(struct arena *arena, const struct ir_part *part)
+{
+    int64_t *sizes = arena_array(arena, (size_t)part->symbol_count + 1, sizeof *sizes);
+    double *scalars = arena_array(arena, (size_t)part->scalar_count + 1, sizeof *scalars);
+    for (int i = 0; i < part->symbol_count; i++) {
+        const struct ir_symbol *symbol = &part->symbols[i];
+        sizes[i] = symbol->has_default ? symbol->value : SIZE_UNKNOWN;
+        if (symbol->kind == IR_SYMBOL_LET && !ir_size_eval(symbol->definition, sizes, &sizes[i]))
+            sizes[i] = SIZE_UNKNOWN;
+    }
+    return (struct ir_binding){part, sizes, scalars};
+}
+
+/* The first timed case of this program, else the one that was chosen. */
+static const struct task_case *choose_case(const struct planned *planned)
+{
+    const struct task *task = planned->task;
+    int64_t chosen = planned->request.first_case;
+    if (chosen >= task->case_count)
+        return NULL;
+    for (int i = 0; i < task->case_count && !planned->request.case_chosen; i++) {
+        if (task->cases[i].timed && task->cases[i].program == planned->program)
+            return &task->cases[i];
+    }
+    return &task->cases[chosen];
+}
+
+bool planned_prepare(struct planned *planned)
+{
+    struct arena *arena = planned->request.invocation->arena;
+    const struct task_case *task_case = choose_case(planned);
+    struct ir_binding binding;
+    if (!choose_target(planned) || !read_pins(planned))
+        return false;
+    if (task_case)
+        binding =
+            (struct ir_binding){ir_root(planned->program), task_case->sizes, task_case->scalars};
+    else
+        binding = guess_sizes(arena, ir_root(planned->program));
+    planned->ready = skeleton_program_new(arena, planned->program, &binding, &planned->target);
+    if (planned->pins.count)
+        planned->ready->pins = &planned->pins;
+    return true;
+}
+
+/* ---- by which plan ---- */
+
+/* A file may hold several plans, as `smelt plan` prints them: the first counts. */
+static size_t first_plan(const struct source *source)
+{
+    int seen = 0;
+    for (const char *at = source->text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *word = at + strspn(at, " \t");
+        if (strncmp(word, "plan", 4) == 0 && (word[4] == ' ' || word[4] == '\t') && seen++)
+            return (size_t)(at - source->text);
+    }
+    return source->length;
+}
+
+static struct plan *read_plan(struct planned *planned, const char *path)
+{
+    struct invocation *invocation = planned->request.invocation;
+    struct error error = {0};
+    const struct source *whole = subject_read(invocation, path, &error);
+    if (!whole) {
+        errors_take(&invocation->errors, &error);
+        return NULL;
+    }
+    struct source *source = arena_new(invocation->arena, struct source);
+    *source = *whole;
+    source->length = first_plan(whole);
+    source->text = arena_copy(invocation->arena, whole->text, source->length);
+    struct plan *plan =
+        plan_parse(invocation->arena, source, planned->ready->graph, &invocation->errors);
+    if (plan && !skeleton_check(planned->ready, plan, &error)) {
+        errors_take(&invocation->errors, &error);
+        return NULL;
+    }
+    return plan;
+}
+
+struct plan *planned_choose(struct planned *planned)
+{
+    struct invocation *invocation = planned->request.invocation;
+    struct plan *plan;
+    if (option_given(invocation, "plan"))
+        return read_plan(planned, option_value(invocation, "plan"));
+    if (skeleton_seeds(planned->ready, &plan, 1) == 1)
+        return plan;
+    errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
+               "the pins leave no plan that can be");
+    return NULL;
+}
+
+/* ---- the kernel ---- */
+
+void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
+                   struct text *source)
+{
+    struct arena *arena = source->arena;
+    struct ir_fact *holds = arena_array(arena, (size_t)plan->fix_count + 1, sizeof *holds);
+    struct text text = text_new(arena);
+    bool plain = true;
+    for (int i = 0; i < plan->fix_count; i++)
+        holds[i] = (struct ir_fact){.relation = IR_RELATION_EQ,
+                                    .a = ir_size_symbol(arena, plan->fixes[i].symbol),
+                                    .b = ir_size_constant(arena, plan->fixes[i].value)};
+    for (int i = 0; i < plan->group_count; i++)
+        plain &= strcmp(plan->groups[i].skeleton, "plain") == 0;
+    plan_print(&text, plan, planned->ready->graph);
+    struct gen_head head = {.holds = holds,
+                            .holds_count = plan->fix_count,
+                            .threads = plain ? 1 : 0,
+                            .op = op,
+                            .plan = text.at};
+    gen_loop_c(source, skeleton_lower(planned->ready, plan), &head);
+}

@@ -1,0 +1,50 @@
+/*
+ * What `smelt plan` and `smelt gen` share: an op at types and ranks, the case to be good at, the
+ * machine, pins, and a plan chosen or read.
+ */
+#ifndef SMELT_CMD_PLANNED_H
+#define SMELT_CMD_PLANNED_H
+
+#include "cmd/ref.h"
+#include "skeleton/skeleton.h"
+
+enum { PLANNED_SEEDS = 8, PLANNED_PINS = 100 };
+
+/* Rows of the option tables of both. */
+#define OPTIONS_PLANNED                                                              \
+    {.name = "plan",                                                                 \
+     .argument = "FILE",                                                             \
+     .help = "the kernel of the plan in FILE, or of the first when it has several"}, \
+        OPTIONS_PINS
+#define OPTIONS_PINS                                                                           \
+    {.name = "target",                                                                         \
+     .argument = "TARGET",                                                                     \
+     .help = "cpu (the default: this machine), or with less than it has: cpu:avx512, "         \
+             "cpu:avx2, cpu:portable"},                                                        \
+    {                                                                                          \
+        .name = "pin", .argument = "PIN", .repeated = true,                                    \
+        .help = "keep a decision: GROUP.KEY=VALUE, or <=, >=, != (forbid), ~ (prefer); GROUP " \
+                "may be a stage of it, or *"                                                   \
+    }
+
+struct planned {
+    struct ref_request request; /* with its invocation */
+    struct task *task;
+    const struct ir_program *program;
+    /* once prepared */
+    struct skeleton_target target;
+    struct plan_pins pins;
+    struct skeleton_program *ready;
+};
+
+/* The op, its types and ranks, by operands and --op, --task, --case. False: errors were added. */
+bool planned_find(struct planned *planned);
+/* The machine, sizes and pins. */
+bool planned_prepare(struct planned *planned);
+/* The plan in --plan FILE, checked; without one, the best seed. NULL: errors were added. */
+struct plan *planned_choose(struct planned *planned);
+/* The kernel of a checked plan. */
+void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
+                   struct text *source);
+
+#endif
