@@ -134,7 +134,7 @@ struct plan_space {
     /* Gives a group of new stages a skeleton and decisions that fit. False: none does. */
     bool (*fill)(void *context, struct plan *plan, int group);
     bool (*can_inline)(void *context, int stage);
-    bool (*legal)(void *context, const struct plan *plan);
+    bool (*legal)(void *context, struct plan *plan); /* fills in what is open */
 };
 
 /* A legal neighbour of the plan: one decision moved to a value near by, another skeleton, two
