@@ -193,8 +193,10 @@ static void read_inline(struct plan_reader *r, struct place *line, struct place 
     struct place word = next_word(line);
     if (!word.length)
         fault(r, ERROR_PLAN_LINE, first, "which stages are inlined?");
-    for (; word.length; word = next_word(line))
+    for (; word.length; word = next_word(line)) {
+        r->plan->inline_place = place_join(first, word);
         take_stage(r, word, "inlined", &r->inlined);
+    }
 }
 
 static void end_group(struct plan_reader *r)

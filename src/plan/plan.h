@@ -56,6 +56,7 @@ struct plan {
     struct plan_group *groups;
     int group_count;
     struct place place; /* of its first line */
+    struct place inline_place;
 };
 
 /* What may be decided: filled in by a skeleton for a group. */

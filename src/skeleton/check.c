@@ -27,7 +27,7 @@ static bool check_inlined(struct checker *c, int stage)
     const struct ir_graph *graph = c->program->graph;
     const struct ir_part *part = c->program->part;
     const char *name = stage_name(c, stage);
-    struct place place = c->plan->place;
+    struct place place = c->plan->inline_place;
     if (part->stages[stage].kind != IR_MAP)
         return error_at(c->error, ERROR_PLAN_ILLEGAL, place,
                         "stage '%s' cannot be inlined: only maps can be computed where they are "
