@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/bench.h"
+#include "cmd/planned.h"
 #include "cmd/subject.h"
 #include "gen/gen.h"
 #include "judge/judge.h"
@@ -142,8 +143,11 @@ static const struct source *write_kernel(struct bench *bench, const struct task 
 {
     struct arena *arena = bench->invocation->arena;
     struct text text = text_new(arena);
-    (void)error;
-    gen_plain_c(&text, task->cases[which].program, GEN_PLAIN);
+    if (bench->plain)
+        gen_plain_c(&text, task->cases[which].program, GEN_PLAIN);
+    else if (!planned_seed(bench->invocation->scratch, task, which, bench->judge.threads, &text,
+                           error))
+        return NULL;
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){.name = task->name, .text = text.at, .length = text.length};
     return source;

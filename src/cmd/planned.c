@@ -112,16 +112,21 @@ bool planned_find(struct planned *planned)
 
 /* ---- for what ---- */
 
+static struct skeleton_target this_machine(struct arena *arena)
+{
+    struct machine machine;
+    struct rates rates;
+    machine_describe(&machine, "");
+    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        rates = (struct rates){0};
+    return skeleton_target_new(&machine, &rates);
+}
+
 static bool choose_target(struct planned *planned)
 {
     struct invocation *invocation = planned->request.invocation;
     const char *target = option_value(invocation, "target");
-    struct machine machine;
-    struct rates rates;
-    machine_describe(&machine, "");
-    if (machine_rates_load(invocation->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        rates = (struct rates){0};
-    planned->target = skeleton_target_new(&machine, &rates);
+    planned->target = this_machine(invocation->arena);
     if (!target || strcmp(target, "cpu") == 0)
         return true;
     if (strncmp(target, "cpu:", 4) == 0 && skeleton_target_limit(&planned->target, target + 4))
@@ -247,10 +252,10 @@ struct plan *planned_choose(struct planned *planned)
 
 /* ---- the kernel ---- */
 
-void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
-                   struct text *source)
+static void print_kernel(const struct skeleton_program *program, const struct plan *plan,
+                         const char *op, struct text *source)
 {
-    struct arena *arena = source->arena;
+    struct arena *arena = program->arena;
     struct ir_fact *holds = arena_array(arena, (size_t)plan->fix_count + 1, sizeof *holds);
     struct text text = text_new(arena);
     bool plain = true;
@@ -260,11 +265,42 @@ void planned_print(const struct planned *planned, const struct plan *plan, const
                                     .b = ir_size_constant(arena, plan->fixes[i].value)};
     for (int i = 0; i < plan->group_count; i++)
         plain &= strcmp(plan->groups[i].skeleton, "plain") == 0;
-    plan_print(&text, plan, planned->ready->graph);
+    plan_print(&text, plan, program->graph);
     struct gen_head head = {.holds = holds,
                             .holds_count = plan->fix_count,
                             .threads = plain ? 1 : 0,
                             .op = op,
                             .plan = text.at};
-    gen_loop_c(source, skeleton_lower(planned->ready, plan), &head);
+    gen_loop_c(source, skeleton_lower(program, plan), &head);
+}
+
+void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
+                   struct text *source)
+{
+    print_kernel(planned->ready, plan, op, source);
+}
+
+bool planned_seed(struct arena *scratch, const struct task *task, int which, int threads,
+                  struct text *source, struct error *error)
+{
+    const struct ir_program *program = task->cases[which].program;
+    const struct task_case *good_at = &task->cases[which];
+    struct plan *plan;
+    for (int i = task->case_count - 1; i >= 0; i--) {
+        if (task->cases[i].timed && task->cases[i].program == program)
+            good_at = &task->cases[i];
+    }
+    struct ir_binding binding = {ir_root(program), good_at->sizes, good_at->scalars};
+    struct skeleton_target target = this_machine(scratch);
+    if (threads > 0)
+        target.threads = threads;
+    const struct skeleton_program *ready =
+        skeleton_program_new(scratch, program, &binding, &target);
+    bool found = skeleton_seeds(ready, &plan, 1) == 1;
+    if (found)
+        print_kernel(ready, plan, NULL, source);
+    else
+        error_set(error, ERROR_PLAN_ILLEGAL, "no plan was found for '%s'", task->name);
+    arena_reset(scratch);
+    return found;
 }

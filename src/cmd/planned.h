@@ -47,4 +47,12 @@ struct plan *planned_choose(struct planned *planned);
 void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
                    struct text *source);
 
+/*
+ * The kernel of the best seed plan for a case's types and ranks, good at the sizes of the first
+ * timed case that has them, on so many threads (0: all of the machine's). Takes `scratch` and gives
+ * it back.
+ */
+bool planned_seed(struct arena *scratch, const struct task *task, int which, int threads,
+                  struct text *source, struct error *error);
+
 #endif
