@@ -40,7 +40,7 @@ enum { GUARD = 1 << 20, SIGNAL_STACK = 1 << 16, SCARCE = 64 << 20 };
 
 static const struct cell_control *control;
 static struct cell_report *report;
-static void *tensors[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
+static void *tensors[CELL_MAX_REGIONS];
 
 _Noreturn static void give_up(const char *message)
 {
@@ -76,20 +76,22 @@ static void map_buffers(void)
     int count = control->input_count + control->output_count + 1;
     char *inputs = NULL, *outputs = NULL;
     if (control->packed) {
-        inputs = map_stretch(0, control->input_bytes, INPUTS, PROT_READ);
-        outputs = map_stretch(0, control->output_bytes, OUTPUTS, PROT_READ | PROT_WRITE);
+        inputs = map_stretch(control->input_base, control->input_bytes, INPUTS, PROT_READ);
+        outputs = map_stretch(control->output_base, control->output_bytes, OUTPUTS,
+                              PROT_READ | PROT_WRITE);
     }
     for (int slot = 0; slot < control->slot_count; slot++)
         for (int i = 0; i < count; i++) {
             bool is_input = i < control->input_count;
-            const struct cell_region *region = &control->regions[slot][i];
+            int number = cell_number(control, slot, i);
+            const struct cell_region *region = &control->regions[number];
             char *mapped =
                 control->packed
                     ? (is_input ? inputs : outputs) + region->offset
                     : map_stretch(region->offset, region->bytes, is_input ? INPUTS : OUTPUTS,
                                   is_input ? PROT_READ : PROT_READ | PROT_WRITE);
-            tensors[slot][i] = mapped ? mapped + region->data : NULL;
-            report->mapped[slot][i] = (uint64_t)(uintptr_t)mapped;
+            tensors[number] = mapped ? mapped + region->data : NULL;
+            report->mapped[number] = (uint64_t)(uintptr_t)mapped;
         }
 }
 
@@ -357,12 +359,12 @@ static void run_calls(kernel_entry *entry)
     int64_t sizes[CELL_MAX_SIZES];
     double scalars[CELL_MAX_SCALARS];
     for (uint32_t i = 0; i < control->call_count && i < CELL_MAX_CALLS; i++) {
-        unsigned slot = control->calls[i] % CELL_MAX_SLOTS;
+        void **own = &tensors[cell_number(control, control->calls[i], 0)];
         memcpy(sizes, control->sizes, sizeof sizes);
         memcpy(scalars, control->scalars, sizeof scalars);
         report->call = i;
         reset_arithmetic();
-        int result = entry(tensors[slot], sizes, scalars, tensors[slot][scratch]);
+        int result = entry(own, sizes, scalars, own[scratch]);
         if (result != 0 && report->returned == 0)
             report->returned = result;
     }

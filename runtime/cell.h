@@ -15,8 +15,9 @@
 enum {
     CELL_MAGIC = 0x736d6c74,
     CELL_MAX_TENSORS = 64, /* and one more for scratch */
-    CELL_MAX_SLOTS = 256,
+    CELL_MAX_SLOTS = 4096,
     CELL_MAX_CALLS = 4096,
+    CELL_MAX_REGIONS = 16640, /* of all slots together */
     CELL_MAX_SIZES = 256,
     CELL_MAX_SCALARS = 64,
 };
@@ -45,13 +46,20 @@ struct cell_control { /* from the judge */
     int32_t slot_count, threads;
     int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
     int32_t packed;                       /* one mapping per file instead of one per region */
-    uint64_t input_bytes, output_bytes;   /* of the files */
+    uint64_t input_base, output_base;     /* where in the files, when packed */
+    uint64_t input_bytes, output_bytes;   /* how much of them */
     int64_t sizes[CELL_MAX_SIZES];
     double scalars[CELL_MAX_SCALARS];
-    struct cell_region regions[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
+    struct cell_region regions[CELL_MAX_REGIONS]; /* slot after slot: see cell_number */
     uint32_t call_count;
     uint16_t calls[CELL_MAX_CALLS]; /* slots */
 };
+
+/* Where in `regions` a tensor of a slot stands: inputs first, then outputs, then scratch. */
+static inline int cell_number(const struct cell_control *control, int slot, int tensor)
+{
+    return slot * (control->input_count + control->output_count + 1) + tensor;
+}
 
 struct cell_report { /* from the cell */
     uint32_t state;
@@ -60,7 +68,7 @@ struct cell_report { /* from the cell */
     int32_t signal;
     int32_t exhausted;                   /* at a fault: there was no memory left to be had */
     uint64_t address, instruction, base; /* of a fault; base: where the kernel was loaded */
-    uint64_t mapped[CELL_MAX_SLOTS][CELL_MAX_TENSORS + 1];
+    uint64_t mapped[CELL_MAX_REGIONS];
     char message[256];
 };
 

@@ -1,270 +1,320 @@
 /*
- * Timing. The unit of repetition is a launch: in every round each contestant is started afresh, in
- * random order, so that what differs from launch to launch (addresses, pages, luck) is part of the
- * interval and not hidden in it.
+ * Timing. The unit of repetition is a launch: in every round each contestant is started afresh, so
+ * that what differs from launch to launch (addresses, pages, luck) is part of the interval and not
+ * hidden in it.
  *
- * Inside a launch the cell is stopped whenever its clock is not running. Before each batch of calls
- * the worker writes new values for every call of it (refresh.c); then it stamps, continues the
- * cell, waits until every thread of it has stopped, and stamps again. No two calls of a batch share
- * a slot, so none can be left out. What one batch left behind is compared with the oracle: which
- * batch, which calls and which elements is chosen afterwards.
+ * What all contestants of a round can have in common, they have: the buffers, down to the very
+ * pages, and the moment. Their batches (seat.c) take turns, in random order, a few milliseconds
+ * apart, so that a slow stretch of the machine hits all of them. What a round contributes is the
+ * ratio of their low times. Intervals are over rounds.
  */
 #include "judge/contest.h"
 
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "judge/refresh.h"
+#include "judge/seat.h"
 #include "os/lock.h"
 #include "os/os.h"
 
 enum {
-    LEAST_BATCHES = 5,
-    MOST_BATCHES = 48,
-    COMPARED_SLOTS = 2, /* of one batch */
-    CUT_ROUNDS = 3,     /* before a loser may be left out */
+    WARM_BATCHES = 2, /* per launch, not counted */
+    LEAST_TURNS = 5,
+    MOST_TURNS = 64,
+    COST_ROUNDS = 3,
+    CUT_ROUNDS = 3, /* before a loser may be left out */
+    COLD_BYTES = 8 << 20,
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
-static const double lap_seconds = 4e-3; /* of timed batches in a launch, at least */
+static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
+static const double round_seconds = 5e-3; /* of the fastest contestant's batches, at least */
+static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
+static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
+static const double low_share = 0.15;     /* see low() */
 
-/* What one launch found. */
-struct lap {
-    enum outcome outcome;
-    char message[200];
-    double batch; /* median seconds of a batch, starting and stopping included */
-    int calls;    /* in a batch */
-};
-
-struct timer {
+/* The contest as it goes on. The last seat is the empty kernel's. */
+struct round {
     const struct contest *contest;
-    const struct contestant *contestant;
-    struct worker worker;
-    struct refresh refresh;
-    struct random random;
-    struct launch_result result;
-    bool is_empty; /* computes nothing, so nothing is compared */
+    struct standing *standings;
+    struct random *random;
+    const char *runner;
+    struct worker buffers; /* for all rounds; where in the files they lie differs */
+    struct launch launch;
+    struct launch_result ignored;
+    struct seat seats[CONTEST_MAX + 1];
+    bool seated[CONTEST_MAX + 1]; /* takes part in this round */
+    double seconds[CONTEST_MAX + 1][MOST_TURNS];
+    int number, calls, turns;
+    double cost; /* of starting and stopping, in this round */
+    double costs[CONTEST_MOST_ROUNDS];
+    bool cost_is_small; /* so that it was measured often enough */
 };
 
-/* ---- comparing ---- */
+/* ---- what a batch is made of ---- */
 
-static bool compare_some(struct timer *timer)
+static double call_bytes(const struct ir_binding *binding)
 {
-    for (int k = 0; k < COMPARED_SLOTS; k++) {
-        int slot = (int)random_below(&timer->random, (uint64_t)timer->worker.slots);
-        struct error fault;
-        if (refresh_compare(&timer->refresh, slot, &fault))
-            continue;
-        return fault.code != ERROR_NONE
-                   ? worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT, fault.message)
-                   : worker_fail(
-                         &timer->worker, OUTCOME_CHEAT,
-                         "a result was right when it was checked and wrong when it was timed");
-    }
-    return true;
+    const struct ir_part *part = binding->part;
+    double bytes = 1;
+    for (int i = 0; i < part->tensor_count; i++)
+        if (part->tensors[i].role == IR_TENSOR_INPUT || part->tensors[i].role == IR_TENSOR_OUTPUT)
+            bytes += (double)ir_tensor_shape(binding, i, NULL) *
+                     (double)dtype_bytes(part->tensors[i].dtype);
+    return bytes;
 }
 
-/* ---- batches ---- */
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static double cell_cpu_seconds(const struct timer *timer)
-{
-    clockid_t clock;
-    struct timespec time = {0};
-    if (clock_getcpuclockid(timer->worker.process.pid, &clock) == 0)
-        clock_gettime(clock, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void on_alarm(int signal)
-{
-    (void)signal;
-}
-
-/* Every slot once, in random order. */
-static void order_calls(struct timer *timer)
-{
-    struct cell_control *control = timer->worker.control;
-    int count = timer->worker.slots;
-    for (int i = 0; i < count; i++)
-        control->calls[i] = (uint16_t)i;
-    for (int i = count - 1; i > 0; i--) {
-        int k = (int)random_below(&timer->random, (uint64_t)i + 1);
-        uint16_t kept = control->calls[i];
-        control->calls[i] = control->calls[k];
-        control->calls[k] = kept;
-    }
-    control->call_count = (uint32_t)count;
-}
-
-/* Continues the cell for one batch; negative when it did not come back to a stop. */
-static double run_batch(struct timer *timer)
-{
-    struct worker *worker = &timer->worker;
-    order_calls(timer);
-    worker->report->returned = 0;
-    unsigned patience = (unsigned)(timer->contest->call_seconds * worker->slots) + 2;
-    siginfo_t information = {0};
-    alarm(patience);
-    double start = now();
-    kill(worker->process.pid, SIGCONT);
-    int waited = waitid(P_PID, (id_t)worker->process.pid, &information, WSTOPPED | WEXITED);
-    double end = now();
-    alarm(0);
-    if (waited != 0) {
-        worker_report_end(worker, WAITED_TOO_LONG, 0);
-        return -1;
-    }
-    if (information.si_code != CLD_STOPPED) {
-        worker_report_end(worker, WAITED_ENDED, 0);
-        return -1;
-    }
-    if (worker->report->state != CELL_DONE || worker->report->returned != 0) {
-        worker_fail(worker, OUTCOME_CHEAT, "the kernel behaved differently when it was timed");
-        return -1;
-    }
-    return end - start;
-}
-
-/* Fresh values, then a batch, during whose preparation the cell must have stood still. */
-static double play_batch(struct timer *timer, double *stood)
-{
-    for (int s = 0; s < timer->worker.slots; s++)
-        refresh_slot(&timer->refresh, s);
-    if (*stood >= 0 && cell_cpu_seconds(timer) > *stood + 1e-6) {
-        worker_fail(&timer->worker, OUTCOME_CHEAT,
-                    "the kernel ran while it should have stood still");
-        return -1;
-    }
-    double time = run_batch(timer);
-    *stood = cell_cpu_seconds(timer);
-    return time;
-}
-
-static bool run_batches(struct timer *timer, struct lap *lap)
-{
-    double seconds[MOST_BATCHES], stood = -1, time = 0;
-    for (int b = 0; b < 2; b++) /* to warm up, and to see how long it takes */
-        if ((time = play_batch(timer, &stood)) < 0)
-            return false;
-    double wanted = lap_seconds / fmax(time, 1e-6);
-    int batches = wanted < LEAST_BATCHES  ? LEAST_BATCHES
-                  : wanted > MOST_BATCHES ? MOST_BATCHES
-                                          : (int)wanted;
-    int compared = (int)random_below(&timer->random, (uint64_t)batches);
-    for (int b = 0; b < batches; b++) {
-        seconds[b] = play_batch(timer, &stood);
-        if (seconds[b] < 0 || (b == compared && !timer->is_empty && !compare_some(timer)))
-            return false;
-    }
-    lap->calls = timer->worker.slots;
-    lap->batch = statistics_median(seconds, (size_t)batches);
-    return true;
-}
-
-/* ---- launches ---- */
-
-/* As many calls in a batch as have room in half of the second-level cache. */
+/* As many calls as have room in half of the second-level cache; cold ones may be more. */
 static int slot_count(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    double bytes = 1, room = cache > 0 ? (double)cache / 2 : 512 << 10;
-    for (int i = 0; i < part->tensor_count; i++)
-        if (part->tensors[i].role == IR_TENSOR_INPUT || part->tensors[i].role == IR_TENSOR_OUTPUT)
-            bytes += (double)ir_tensor_shape(contest->binding, i, NULL) *
-                     (double)dtype_bytes(part->tensors[i].dtype);
-    double fits = room / bytes;
-    return fits < 2 ? 2 : fits > CELL_MAX_SLOTS ? CELL_MAX_SLOTS : (int)fits;
+    double room = cache > 0 ? (double)cache / 2 : 512 << 10;
+    if (contest->cold)
+        room = COLD_BYTES;
+    double fits = room / call_bytes(contest->binding);
+    double most = CELL_MAX_REGIONS / (part->input_count + part->output_count + 1);
+    if (most > CELL_MAX_SLOTS)
+        most = CELL_MAX_SLOTS;
+    return fits < 2 ? 2 : fits > most ? (int)most : (int)fits;
 }
 
-static void pin_to_one_core(void)
+/* What a batch takes when nothing comes between: disturbances only ever make it longer. */
+static double low(const double *seconds, int turns)
 {
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--)
-        if (CPU_ISSET(cpu, &allowed)) {
-            CPU_ZERO(&one);
-            CPU_SET(cpu, &one);
-            sched_setaffinity(0, sizeof one, &one);
-            return;
+    return statistics_quantile(seconds, (size_t)turns, low_share);
+}
+
+static int clamp(double value, int least, int most)
+{
+    return value < least ? least : value > most ? most : (int)value;
+}
+
+/* ---- a round ---- */
+
+static bool fail(struct round *round, int c, const struct seat_board *board)
+{
+    bool is_empty = c == round->contest->count;
+    struct standing *standing = &round->standings[is_empty ? 0 : c];
+    standing->outcome = is_empty || !board ? OUTCOME_JUDGE_FAULT : board->outcome;
+    snprintf(standing->message, sizeof standing->message, "%.199s",
+             board ? board->message : "no memory for a launch");
+    return false;
+}
+
+static void shuffle(struct random *random, int *order, int count)
+{
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        int k = (int)random_below(random, (uint64_t)i + 1), kept = order[i];
+        order[i] = order[k];
+        order[k] = kept;
+    }
+}
+
+/* A worker lives through all rounds where its cells can leave nothing behind, else through one. */
+static bool launch(struct round *round, int c)
+{
+    static const struct contestant nobody = {.name = "empty", .is_empty = true};
+    const struct contest *contest = round->contest;
+    struct contestant empty = nobody;
+    empty.library = contest->empty;
+    struct seat *seat = &round->seats[c];
+    if (seat->worker > 0 && !seat->board->may_launch)
+        seat_leave(seat);
+    bool taken = seat->worker > 0 ||
+                 seat_take(seat, contest, c == contest->count ? &empty : &contest->contestants[c],
+                           &round->buffers, round->runner);
+    return (taken && seat_launch(seat, random_u64(round->random))) || fail(round, c, seat->board);
+}
+
+/* Where the buffers lie in this round: the same place for all. */
+static void choose_place(struct round *round)
+{
+    struct worker *buffers = &round->buffers;
+    size_t spare = buffers->room - 1;
+    buffers->control->input_base =
+        PAGE * random_below(round->random, spare * buffers->input_bytes / PAGE + 1);
+    buffers->control->output_base =
+        PAGE * random_below(round->random, spare * buffers->output_bytes / PAGE + 1);
+}
+
+static bool take_seats(struct round *round)
+{
+    int order[CONTEST_MAX + 1], empty = round->contest->count;
+    shuffle(round->random, order, empty + 1);
+    choose_place(round);
+    for (int i = 0; i <= empty; i++) {
+        int c = order[i];
+        round->seated[c] = c == empty ? !round->cost_is_small : !round->standings[c].cut;
+        if (!round->seated[c])
+            seat_leave(&round->seats[c]);
+        else if (!launch(round, c))
+            return false;
+    }
+    return true;
+}
+
+/* Everybody once, in random order; seconds[] are theirs. */
+static bool play_turn(struct round *round, int calls, bool counts, double *seconds)
+{
+    int order[CONTEST_MAX + 1], count = round->contest->count + 1;
+    shuffle(round->random, order, count);
+    for (int i = 0; i < count; i++) {
+        int c = order[i];
+        if (!round->seated[c])
+            continue;
+        if (!seat_play(&round->seats[c], calls, counts))
+            return fail(round, c, round->seats[c].board);
+        seconds[c] = round->seats[c].board->seconds;
+    }
+    return true;
+}
+
+/* The fastest of those that take part, and all of them together. */
+static void survey(const struct round *round, const double *seconds, double *fastest, double *all)
+{
+    *fastest = INFINITY;
+    *all = 0;
+    for (int c = 0; c < round->contest->count; c++)
+        if (round->seated[c]) {
+            *fastest = fmin(*fastest, seconds[c]);
+            *all += seconds[c];
         }
 }
 
-static void run_lap(const struct contest *contest, const struct contestant *contestant,
-                    const char *runner, uint64_t seed, bool is_empty, struct lap *lap)
+/*
+ * First one call, which is not warm and may be slow; from it, how many make a batch; from a batch,
+ * how many turns make a round.
+ */
+static bool warm_up(struct round *round)
 {
-    struct launch launch = {.binding = contest->binding,
-                            .library = contestant->library,
-                            .scratch = contestant->scratch,
-                            .threads = contest->threads,
-                            .seconds = contest->call_seconds,
-                            .layers = ~0U,
-                            .opens_libraries = contestant->opens_libraries};
-    struct timer timer = {.contest = contest, .contestant = contestant, .is_empty = is_empty};
-    timer.random = random_new(seed, 3);
-    timer.result.outcome = OUTCOME_JUDGE_FAULT;
-    timer.worker = (struct worker){.launch = &launch,
-                                   .part = contest->binding->part,
-                                   .result = &timer.result,
-                                   .slots = slot_count(contest),
-                                   .packed = true};
-    timer.refresh = (struct refresh){.worker = &timer.worker,
-                                     .binding = contest->binding,
-                                     .draws = contest->draws,
-                                     .draw_count = contest->draw_count,
-                                     .inputs = contest->inputs,
-                                     .random = &timer.random};
-    struct sigaction action = {.sa_handler = on_alarm};
-    sigaction(SIGALRM, &action, NULL);
-    if (contest->threads == 1)
-        pin_to_one_core(); /* the cell inherits it: handing over on one core is quickest */
-    bool good = worker_make_buffers(&timer.worker);
-    if (good)
-        refresh_begin(&timer.refresh);
-    good = good && worker_start_cell(&timer.worker, runner) && run_batches(&timer, lap);
-    sandbox_kill(&timer.worker.process);
-    lap->outcome = good ? OUTCOME_OK : timer.result.outcome;
-    snprintf(lap->message, sizeof lap->message, "%.199s", timer.result.message);
+    const struct contest *contest = round->contest;
+    double seconds[CONTEST_MAX + 1] = {0}, fastest, all;
+    if (round->calls == 0) {
+        for (int trial = 1; trial <= round->buffers.slots; trial *= 4) {
+            if (!play_turn(round, trial, false, seconds))
+                return false;
+            survey(round, seconds, &fastest, &all);
+            double cost = fmin(seconds[contest->count], 0.9 * fastest);
+            round->calls =
+                clamp(batch_seconds / ((fastest - cost) / trial), 1, round->buffers.slots);
+            if (round->calls <= 4 * trial)
+                break;
+        }
+    }
+    for (int b = 0; b < WARM_BATCHES; b++)
+        if (!play_turn(round, round->calls, false, seconds))
+            return false;
+    survey(round, seconds, &fastest, &all);
+    double share = contest->seconds / CONTEST_LEAST_ROUNDS;
+    round->turns = clamp(round_seconds / fastest, LEAST_TURNS, MOST_TURNS);
+    if (round->turns * all > share)
+        round->turns = clamp(share / all, LEAST_TURNS - 2, round->turns);
+    return true;
 }
 
-/* In a process of its own; the lap comes back through shared memory. */
-static bool launch_lap(const struct contest *contest, const struct contestant *contestant,
-                       const char *runner, uint64_t seed, bool is_empty, struct lap *lap)
+/* What starting and stopping costs; where that is little it is followed for some rounds only. */
+static void settle_cost(struct round *round)
 {
-    struct lap *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return false;
-    shared->outcome = OUTCOME_JUDGE_FAULT;
-    pid_t self = getpid(), worker = fork();
-    if (worker == 0) {
-        sandbox_follow(self);
-        run_lap(contest, contestant, runner, seed, is_empty, shared);
-        _exit(0);
+    int empty = round->contest->count;
+    if (!round->cost_is_small) {
+        double fastest = INFINITY;
+        for (int c = 0; c < empty; c++)
+            if (round->seated[c])
+                fastest = fmin(fastest, low(round->seconds[c], round->turns));
+        round->costs[round->number] = low(round->seconds[empty], round->turns);
+        round->cost = statistics_median(round->costs, (size_t)round->number + 1);
+        round->cost_is_small =
+            round->number + 1 >= COST_ROUNDS && round->cost < small_share * fastest;
+        if (!round->cost_is_small) /* then that of this very round is subtracted */
+            round->cost = round->costs[round->number];
     }
-    int status = 0;
-    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
-        ;
-    *lap = *shared;
-    munmap(shared, sizeof *shared);
-    return worker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void score(struct round *round)
+{
+    int count = round->contest->count;
+    double laps[CONTEST_MAX];
+    settle_cost(round);
+    for (int c = 0; c < count; c++)
+        if (round->seated[c])
+            laps[c] =
+                fmax((low(round->seconds[c], round->turns) - round->cost) / round->calls, 1e-10);
+    for (int c = 0; c < count; c++) {
+        struct standing *standing = &round->standings[c];
+        if (!round->seated[c])
+            continue;
+        standing->laps[standing->rounds] = laps[c];
+        for (int d = 0; d < count; d++)
+            if (round->seated[d])
+                standing->ratios[d][standing->rounds] = laps[c] / laps[d];
+    }
+    for (int c = 0; c < count; c++)
+        round->standings[c].rounds += round->seated[c];
+}
+
+static bool play_round(struct round *round)
+{
+    if (!take_seats(round) || !warm_up(round))
+        return false;
+    for (int t = 0; t < round->turns; t++) {
+        double seconds[CONTEST_MAX + 1] = {0};
+        if (!play_turn(round, round->calls, true, seconds))
+            return false;
+        for (int c = 0; c <= round->contest->count; c++)
+            round->seconds[c][t] = seconds[c];
+    }
+    score(round);
+    round->number++;
+    return true;
+}
+
+/* ---- standings ---- */
+
+struct interval contest_ratio(const struct standing *standings, int a, int b)
+{
+    int rounds =
+        standings[a].rounds < standings[b].rounds ? standings[a].rounds : standings[b].rounds;
+    return interval_of_logs(standings[a].ratios[b], rounds);
+}
+
+struct interval contest_seconds(const struct standing *standing)
+{
+    return interval_of_logs(standing->laps, standing->rounds);
+}
+
+/* The fastest of the judged kernels so far. */
+static int leader(const struct contest *contest, const struct standing *standings)
+{
+    int best = 0;
+    for (int c = 1; c < contest->judged; c++)
+        if (!standings[c].cut &&
+            (standings[best].cut || contest_ratio(standings, c, best).middle < 1))
+            best = c;
+    return best;
+}
+
+/* Leaves out who cannot win any more; true when all that remain are known well enough. */
+static bool take_stock(const struct contest *contest, struct standing *standings)
+{
+    int best = leader(contest, standings);
+    bool narrow = true;
+    for (int c = 0; c < contest->count; c++) {
+        if (c == best || standings[c].cut)
+            continue;
+        struct interval ratio = contest_ratio(standings, c, best);
+        if (ratio.low > (c < contest->judged ? cut_ratio : rest_ratio))
+            standings[c].cut = true;
+        else
+            narrow &= ratio.high / ratio.low - 1 <= contest->width;
+    }
+    return narrow;
 }
 
 static void say_waiting(void *context)
@@ -273,108 +323,42 @@ static void say_waiting(void *context)
     log_warn("another smelt is timing on this machine; waiting for it");
 }
 
-/* ---- standings ---- */
-
-/* Two-sided 95 % of Student's t. */
-static double student(int degrees)
+/* All that take part are on one core: handing over is quickest there. False: it stays as it was. */
+static bool pin_to_one_core(cpu_set_t *before)
 {
-    static const double table[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23,
-                                   2.20,  2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09,
-                                   2.08,  2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04};
-    return degrees < 1 ? INFINITY : degrees <= 30 ? table[degrees - 1] : 2.0;
-}
-
-/* Of positive values, by their logarithms. */
-static struct interval log_interval(const double *values, int count)
-{
-    double logs[CONTEST_MOST_ROUNDS] = {0};
-    for (int i = 0; i < count; i++)
-        logs[i] = log(values[i]);
-    double mean = statistics_mean(logs, (size_t)count);
-    double half = count > 1 ? student(count - 1) * statistics_deviation(logs, (size_t)count) /
-                                  sqrt((double)count)
-                            : INFINITY;
-    return (struct interval){exp(mean - half), exp(mean), exp(mean + half)};
-}
-
-struct interval contest_ratio(const struct standing *a, const struct standing *b)
-{
-    double ratios[CONTEST_MOST_ROUNDS];
-    int rounds = a->rounds < b->rounds ? a->rounds : b->rounds;
-    for (int r = 0; r < rounds; r++)
-        ratios[r] = a->laps[r] / b->laps[r];
-    return log_interval(ratios, rounds);
-}
-
-struct interval contest_seconds(const struct standing *standing)
-{
-    return log_interval(standing->laps, standing->rounds);
-}
-
-/* The fastest of the judged kernels so far. */
-static int leader(const struct contest *contest, const struct standing *standings)
-{
-    int best = 0;
-    for (int c = 1; c < contest->judged; c++)
-        if (contest_seconds(&standings[c]).middle < contest_seconds(&standings[best]).middle)
-            best = c;
-    return best;
-}
-
-/* Leaves out kernels that cannot win any more; true when all that remain are known well enough. */
-static bool take_stock(const struct contest *contest, struct standing *standings)
-{
-    int best = leader(contest, standings);
-    bool narrow = true;
-    for (int c = 0; c < contest->count; c++) {
-        if (c == best || standings[c].cut)
-            continue;
-        struct interval ratio = contest_ratio(&standings[c], &standings[best]);
-        if (c < contest->judged && standings[c].rounds >= CUT_ROUNDS && ratio.low > cut_ratio)
-            standings[c].cut = true;
-        else
-            narrow &= ratio.high / ratio.low - 1 <= contest->width;
-    }
-    return narrow;
-}
-
-/* One round: everybody once, in random order, and the empty kernel for what starting costs. */
-static bool play_round(const struct contest *contest, const char *runner, struct random *random,
-                       struct standing *standings)
-{
-    const struct contestant empty = {"empty", contest->empty, 0, false};
-    struct lap laps[CONTEST_MAX + 1];
-    int order[CONTEST_MAX + 1], count = contest->count + 1;
-    for (int i = 0; i < count; i++)
-        order[i] = i;
-    for (int i = count - 1; i > 0; i--) {
-        int k = (int)random_below(random, (uint64_t)i + 1), kept = order[i];
-        order[i] = order[k];
-        order[k] = kept;
-    }
-    for (int i = 0; i < count; i++) {
-        int c = order[i];
-        bool is_empty = c == contest->count;
-        if (!is_empty && standings[c].cut)
-            continue;
-        const struct contestant *contestant = is_empty ? &empty : &contest->contestants[c];
-        if (!launch_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
-            laps[c].outcome = OUTCOME_JUDGE_FAULT;
-        if (laps[c].outcome == OUTCOME_OK)
-            continue;
-        standings[is_empty ? 0 : c].outcome = is_empty ? OUTCOME_JUDGE_FAULT : laps[c].outcome;
-        snprintf(standings[is_empty ? 0 : c].message, sizeof standings->message, "%.199s",
-                 laps[c].message);
+    cpu_set_t one;
+    if (sched_getaffinity(0, sizeof *before, before) != 0)
         return false;
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--)
+        if (CPU_ISSET(cpu, before)) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            return sched_setaffinity(0, sizeof one, &one) == 0;
+        }
+    return false;
+}
+
+static void play_rounds(struct round *round)
+{
+    const struct contest *contest = round->contest;
+    double start = clock_seconds();
+    round->buffers = (struct worker){.launch = &round->launch,
+                                     .part = contest->binding->part,
+                                     .result = &round->ignored,
+                                     .slots = slot_count(contest),
+                                     .packed = true};
+    for (int c = 0; c <= contest->count; c++)
+        round->seats[c] = (struct seat){.line = -1};
+    bool good = worker_make_buffers(&round->buffers) || fail(round, 0, NULL);
+    while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {
+        bool narrow = round->number >= CUT_ROUNDS && take_stock(contest, round->standings);
+        bool spent = clock_seconds() - start > contest->seconds;
+        if (round->number >= CONTEST_LEAST_ROUNDS && (narrow || spent))
+            break;
     }
-    double cost = laps[contest->count].batch;
-    for (int c = 0; c < contest->count; c++) {
-        if (standings[c].cut)
-            continue;
-        double net = (laps[c].batch - cost) / laps[c].calls;
-        standings[c].laps[standings[c].rounds++] = net > 1e-9 ? net : 1e-9;
-    }
-    return true;
+    for (int c = 0; c <= contest->count; c++)
+        seat_leave(&round->seats[c]);
+    worker_release_buffers(&round->buffers);
 }
 
 bool contest_run(const struct contest *contest, struct standing *standings, struct error *error)
@@ -388,16 +372,27 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
     sandbox_available();
     int lock = lock_timing_begin(say_waiting, NULL);
     struct random random = random_new(contest->seed, 9);
-    double start = now();
-    for (int c = 0; c < contest->count; c++)
+    int64_t scratch = 0;
+    for (int c = 0; c < contest->count; c++) {
         standings[c] = (struct standing){.outcome = OUTCOME_OK};
-    for (int round = 1; round <= CONTEST_MOST_ROUNDS; round++) {
-        if (!play_round(contest, runner, &random, standings))
-            break;
-        bool narrow = round >= CUT_ROUNDS && take_stock(contest, standings);
-        if (round >= CONTEST_LEAST_ROUNDS && (narrow || now() - start > contest->seconds))
-            break;
+        if (contest->contestants[c].scratch > scratch)
+            scratch = contest->contestants[c].scratch;
     }
+    static struct round round;
+    round = (struct round){.contest = contest,
+                           .standings = standings,
+                           .random = &random,
+                           .runner = runner,
+                           .launch = {.binding = contest->binding,
+                                      .scratch = scratch,
+                                      .threads = contest->threads,
+                                      .seconds = contest->call_seconds,
+                                      .layers = ~0U}};
+    cpu_set_t before;
+    bool pinned = contest->threads == 1 && pin_to_one_core(&before);
+    play_rounds(&round);
+    if (pinned)
+        sched_setaffinity(0, sizeof before, &before);
     lock_timing_end(lock);
     arena_release(&arena);
     return true;

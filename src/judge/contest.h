@@ -6,24 +6,26 @@
 
 #include "judge/private.h"
 
-enum { CONTEST_MAX = 8, CONTEST_LEAST_ROUNDS = 8, CONTEST_MOST_ROUNDS = 40 };
+enum { CONTEST_MAX = 8, CONTEST_LEAST_ROUNDS = 8, CONTEST_MOST_ROUNDS = 64 };
 
 struct contestant {
     const char *name;    /* "kernel", "plain" */
     const char *library; /* shared object */
     int64_t scratch;
     bool opens_libraries; /* see struct launch */
+    bool is_empty;        /* computes nothing: what starting and stopping costs */
 };
+
+struct refresh_pool;
 
 struct contest {
     const struct ir_binding *binding;
     const struct contestant *contestants; /* first the kernels that are judged, then baselines */
     int count, judged;
-    const char *empty;        /* a kernel that does nothing: what starting and stopping costs */
-    const struct draw *draws; /* as declared, different seeds */
-    int draw_count;
-    const struct task_input *inputs; /* what is promised about them */
+    const char *empty;               /* shared object of a kernel that does nothing */
+    const struct refresh_pool *pool; /* where values come from */
     int threads;
+    bool cold;           /* the caches hold nothing of a call's tensors when it begins */
     double seconds;      /* for all of it */
     double call_seconds; /* for one call before it counts as hung */
     double width;        /* of the interval of the ratio, relative: stop when narrower */
@@ -34,16 +36,21 @@ struct standing {
     enum outcome outcome; /* OK, or what went wrong while it was timed */
     char message[200];
     double laps[CONTEST_MOST_ROUNDS]; /* seconds of one call, one per round it took part in */
+    /* the same over another contestant's, in the rounds both took part in */
+    double ratios[CONTEST_MAX][CONTEST_MOST_ROUNDS];
     int rounds;
     bool cut; /* left out after some rounds: clearly slower than another kernel */
 };
 
 /* The 95 % interval of a's time over b's, by the rounds both took part in. */
-struct interval contest_ratio(const struct standing *a, const struct standing *b);
+struct interval contest_ratio(const struct standing *standings, int a, int b);
 /* The same for the seconds of one call. */
 struct interval contest_seconds(const struct standing *standing);
 
 /* False when the judge itself failed. */
 bool contest_run(const struct contest *contest, struct standing *standings, struct error *error);
+
+/* Of positive values that differ by chance, by their logarithms: robust, two-sided 95 %. */
+struct interval interval_of_logs(const double *values, int count);
 
 #endif

@@ -18,8 +18,9 @@ static bool find_buffer(const struct worker *worker, uint64_t address, int *slot
     int count = worker->part->input_count + worker->part->output_count + 1;
     for (*slot = 0; *slot < worker->slots; ++*slot)
         for (*tensor = 0; *tensor < count; ++*tensor) {
-            uint64_t mapped = report->mapped[*slot][*tensor];
-            uint64_t bytes = worker->control->regions[*slot][*tensor].bytes;
+            int number = cell_number(worker->control, *slot, *tensor);
+            uint64_t mapped = report->mapped[number];
+            uint64_t bytes = worker->control->regions[number].bytes;
             if (mapped && address + REACH >= mapped && address < mapped + bytes + REACH)
                 return true;
         }
@@ -49,8 +50,10 @@ static bool report_fault(struct worker *worker)
         return false;
     }
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
-    const struct cell_region *region = &worker->control->regions[slot][tensor];
-    int64_t byte = (int64_t)(report->address - report->mapped[slot][tensor] - region->data);
+    const struct cell_region *region = worker_region(worker, slot, tensor);
+    int64_t byte =
+        (int64_t)(report->address - report->mapped[cell_number(worker->control, slot, tensor)] -
+                  region->data);
     if (tensor == inputs + outputs) {
         snprintf(result->message, sizeof result->message,
                  "scratch was accessed at byte %lld of %lld", (long long)byte,

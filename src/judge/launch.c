@@ -42,6 +42,11 @@ size_t worker_tensor_bytes(const struct worker *worker, int tensor)
            dtype_bytes(entry->dtype);
 }
 
+struct cell_region *worker_region(const struct worker *worker, int slot, int tensor)
+{
+    return &worker->control->regions[cell_number(worker->control, slot, tensor)];
+}
+
 /* Odd slots lie against the guard behind them, even ones against the one before. Packed ones follow
  * each other, a few lines apart, so that addresses differ in all their bits. */
 static void place(const struct worker *worker, struct cell_region *region, size_t *end,
@@ -60,19 +65,22 @@ static void place(const struct worker *worker, struct cell_region *region, size_
     *end += region->bytes;
 }
 
+/* Packed slots share their scratch: what a program uses again and again is warm there too. */
 static void lay_out(struct worker *worker)
 {
-    struct cell_control *control = worker->control;
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     for (int slot = 0; slot < worker->slots; slot++) {
         for (int i = 0; i < inputs; i++)
-            place(worker, &control->regions[slot][i], &worker->input_bytes,
+            place(worker, worker_region(worker, slot, i), &worker->input_bytes,
                   worker_tensor_bytes(worker, worker->part->inputs[i]), slot);
         for (int o = 0; o < outputs; o++)
-            place(worker, &control->regions[slot][inputs + o], &worker->output_bytes,
+            place(worker, worker_region(worker, slot, inputs + o), &worker->output_bytes,
                   worker_tensor_bytes(worker, worker->part->outputs[o]), slot);
-        place(worker, &control->regions[slot][inputs + outputs], &worker->output_bytes,
-              (size_t)worker->launch->scratch, slot);
+        struct cell_region *scratch = worker_region(worker, slot, inputs + outputs);
+        if (worker->packed && slot > 0)
+            *scratch = *worker_region(worker, 0, inputs + outputs);
+        else
+            place(worker, scratch, &worker->output_bytes, (size_t)worker->launch->scratch, slot);
     }
 }
 
@@ -88,11 +96,33 @@ static char *make_file(int *descriptor, size_t bytes, bool sealed_for_writing)
     return mapped;
 }
 
+void worker_release_buffers(struct worker *worker)
+{
+    size_t bytes[] = {sizeof *worker->control, worker->room * worker->input_bytes,
+                      worker->room * worker->output_bytes};
+    void *mapped[] = {worker->control, worker->inputs, worker->outputs};
+    for (int i = 0; i < 3; i++) {
+        if (mapped[i])
+            munmap(mapped[i], bytes[i]);
+        if (worker->descriptors[i] > 0)
+            close(worker->descriptors[i]);
+    }
+}
+
+/* Buffers that are used for many launches lie elsewhere each time, if they are not large: where
+ * pages happen to be in the caches is a matter of luck, and part of what is measured. */
+static size_t worker_room(struct worker *worker)
+{
+    enum { MOST_TIMES = 16, ENOUGH_BYTES = 16 << 20 };
+    size_t times = ENOUGH_BYTES / (worker->input_bytes + worker->output_bytes);
+    worker->room = !worker->packed || times < 1 ? 1 : times > MOST_TIMES ? MOST_TIMES : times;
+    return worker->room;
+}
+
 bool worker_make_buffers(struct worker *worker)
 {
     worker->control = (void *)make_file(&worker->descriptors[0], sizeof *worker->control, true);
-    worker->report = (void *)make_file(&worker->descriptors[3], sizeof *worker->report, false);
-    if (!worker->control || !worker->report)
+    if (!worker->control)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the control block");
     struct cell_control *control = worker->control;
     control->magic = CELL_MAGIC;
@@ -100,9 +130,6 @@ bool worker_make_buffers(struct worker *worker)
     control->output_count = worker->part->output_count;
     control->slot_count = worker->slots;
     control->threads = worker->launch->threads;
-    unsigned layers = worker->launch->layers & sandbox_available();
-    control->confine_files = (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
-    control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
     for (int i = 0; i < worker->part->symbol_count; i++)
         control->sizes[i] = worker->launch->binding->sizes[i];
     for (int i = 0; i < worker->part->scalar_count; i++)
@@ -113,8 +140,9 @@ bool worker_make_buffers(struct worker *worker)
     control->packed = worker->packed;
     control->input_bytes = worker->input_bytes;
     control->output_bytes = worker->output_bytes;
-    worker->inputs = make_file(&worker->descriptors[1], worker->input_bytes, true);
-    worker->outputs = make_file(&worker->descriptors[2], worker->output_bytes, false);
+    size_t room = worker_room(worker);
+    worker->inputs = make_file(&worker->descriptors[1], room * worker->input_bytes, true);
+    worker->outputs = make_file(&worker->descriptors[2], room * worker->output_bytes, false);
     if (!worker->inputs || !worker->outputs)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the buffers");
     return true;
@@ -130,12 +158,12 @@ static void fill(struct worker *worker, int slot, const struct draw *draw, unsig
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     worker->around[slot] = around;
     for (int i = 0; i < inputs; i++) {
-        const struct cell_region *region = &worker->control->regions[slot][i];
+        const struct cell_region *region = worker_region(worker, slot, i);
         memset(worker->inputs + region->offset, around, region->bytes);
         array_encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
     }
     for (int o = 0; o <= outputs; o++) {
-        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        const struct cell_region *region = worker_region(worker, slot, inputs + o);
         size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
                                    : (size_t)worker->launch->scratch;
         memset(worker->outputs + region->offset, around, region->bytes);
@@ -177,7 +205,11 @@ static int cell_status(const struct worker *worker, const char *name)
 enum waited worker_wait(struct worker *worker, double seconds, int *status)
 {
     double deadline = now() + seconds;
-    struct timespec pause = {0, 20000};
+    struct timespec pause = {0, 2000000};
+    bool waits = false;
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
     for (;;) {
         pid_t got = waitpid(worker->process.pid, status, WUNTRACED | WNOHANG);
         if (got == worker->process.pid)
@@ -186,11 +218,9 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status)
             return WAITED_ENDED;
         if (now() > deadline)
             return WAITED_TOO_LONG;
-        if (pause.tv_nsec >= 1000000 && cell_status(worker, "\nThreads:") > MOST_THREADS)
+        if (waits && cell_status(worker, "\nThreads:") > MOST_THREADS)
             return WAITED_CROWDED;
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 2000000)
-            pause.tv_nsec += pause.tv_nsec / 4;
+        waits = sigtimedwait(&children, NULL, &pause) < 0;
     }
 }
 
@@ -221,7 +251,9 @@ static bool start_program(struct worker *worker, const char *runner)
                                       .descriptor_count = 4,
                                       .output = -1};
     struct error error = {0};
-    if (!sandbox_start(&policy, &program, &worker->process, &error))
+    bool started = worker->again ? sandbox_again(&policy, &program, &worker->process, &error)
+                                 : sandbox_start(&policy, &program, &worker->process, &error);
+    if (!started)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
     return true;
 }
@@ -231,6 +263,22 @@ bool worker_start_cell(struct worker *worker, const char *runner)
 {
     enum { SECCOMP_FILTERED = 2 };
     int status = 0;
+    unsigned layers = worker->launch->layers & sandbox_available();
+    worker->control->confine_files =
+        (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
+    worker->control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, NULL); /* worker_wait takes it */
+    if (worker->report) {
+        munmap(worker->report, sizeof *worker->report);
+        close(worker->descriptors[3]);
+    }
+    worker->prepared = false;
+    worker->report = (void *)make_file(&worker->descriptors[3], sizeof *worker->report, false);
+    if (!worker->report)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the report");
     if (!start_program(worker, runner))
         return false;
     enum waited waited = worker_wait(worker, LOAD_SECONDS, &status);
@@ -284,7 +332,7 @@ static bool surroundings_intact(struct worker *worker, int slot)
 {
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     for (int o = 0; o <= outputs; o++) {
-        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        const struct cell_region *region = worker_region(worker, slot, inputs + o);
         size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
                                    : (size_t)worker->launch->scratch;
         const unsigned char *at = (const unsigned char *)worker->outputs + region->offset;
@@ -310,7 +358,7 @@ void worker_output_pointers(const struct worker *worker, int slot, const void **
 {
     int inputs = worker->part->input_count;
     for (int o = 0; o < worker->part->output_count; o++) {
-        const struct cell_region *region = &worker->control->regions[slot][inputs + o];
+        const struct cell_region *region = worker_region(worker, slot, inputs + o);
         pointers[o] = worker->outputs + region->offset + region->data;
     }
 }

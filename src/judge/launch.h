@@ -13,14 +13,16 @@ struct worker {
     const struct launch *launch;
     const struct ir_part *part;
     struct launch_result *result;
-    struct cell_control *control; /* ours: the cell cannot write it */
-    struct cell_report *report;   /* the cell's: believe nothing */
-    struct cell_report seen;      /* a copy of it, once the cell has ended */
-    char *inputs, *outputs;       /* the two files, mapped */
-    size_t input_bytes, output_bytes;
+    struct cell_control *control;     /* ours: the cell cannot write it */
+    struct cell_report *report;       /* the cell's: believe nothing */
+    struct cell_report seen;          /* a copy of it, once the cell has ended */
+    char *inputs, *outputs;           /* the two files, mapped */
+    size_t input_bytes, output_bytes; /* what the slots take */
+    size_t room;                      /* of the files: so many times that, to lie elsewhere */
     int descriptors[4];
     struct sandbox_process process;
     bool prepared; /* the cell stood ready before anything of the kernel ran */
+    bool again;    /* another cell ran here before, and could leave nothing behind */
     int slots;
     bool packed;                          /* slots close together, without guards: for timing */
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
@@ -31,7 +33,12 @@ enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG, WAITED_CROWDED };
 /* Sets the outcome and returns false. */
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message);
 size_t worker_tensor_bytes(const struct worker *worker, int tensor);
+/* Of a slot, inputs first, then outputs, then scratch. */
+struct cell_region *worker_region(const struct worker *worker, int slot, int tensor);
+/* The control block and the files of inputs and outputs. Workers forked afterwards share them, and
+ * with them the very pages: kernels that are compared find the same luck. */
 bool worker_make_buffers(struct worker *worker);
+void worker_release_buffers(struct worker *worker);
 bool worker_start_cell(struct worker *worker, const char *runner);
 enum waited worker_wait(struct worker *worker, double seconds, int *status);
 /* Says why the cell ended or did not stop; returns false. */

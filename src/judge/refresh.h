@@ -6,28 +6,49 @@
 
 #include "judge/launch.h"
 
-struct refresh {
-    struct worker *worker;
+/*
+ * Where values come from: a few draws, each input a little longer than the tensor, its beginning
+ * repeated at its end, so that a window of it that starts anywhere is the draw, turned.
+ */
+struct refresh_pool {
     const struct ir_binding *binding;
-    const struct draw *draws; /* values are taken from these */
+    const struct draw *draws;
     int draw_count;
-    const struct task_input *inputs; /* what is promised about them */
-    struct random *random;
-    struct arena arena;
-    void *(*encoded)[CELL_MAX_TENSORS]; /* per draw and input, as the kernel sees it */
-    struct refresh_state *slots;        /* what each slot holds */
-    bool *may_turn;                     /* per input */
+    int64_t memory;                           /* the oracle may take for some points */
+    int64_t turns[CELL_MAX_TENSORS];          /* per input: how many windows there are */
+    char *(*encoded)[CELL_MAX_TENSORS];       /* per draw and input, as the kernel sees it */
+    struct array (*inputs)[CELL_MAX_TENSORS]; /* the same, as the oracle sees it */
+    double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be */
 };
 
-/* Prepares; the worker has its buffers. */
-void refresh_begin(struct refresh *refresh);
+/* Made once for all launches. `inputs` says what is promised about them. */
+struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_binding *binding,
+                                       const struct draw *draws, int draw_count,
+                                       const struct task_input *inputs);
+
+/* What the slots of one worker hold. */
+struct refresh {
+    const struct refresh_pool *pool;
+    struct worker *worker;
+    struct random *random;
+    struct refresh_state *slots;
+};
+
+void refresh_begin(struct arena *arena, struct refresh *refresh);
 /* New values for all inputs of a slot, rubbish over all its outputs. */
 void refresh_slot(struct refresh *refresh, int slot);
+/* Rubbish over scratch, and over what lies between the outputs: nothing is handed down there. */
+void refresh_wipe(struct refresh *refresh);
 /*
- * Compares the outputs of a slot with the oracle at points chosen now. False when one is off, or,
- * with a code in `fault`, when the oracle failed.
+ * Whether a slot's outputs were written: elements chosen now are looked at, and those that are as
+ * they were before are compared with the oracle. False as for refresh_compare.
  */
-bool refresh_compare(struct refresh *refresh, int slot, struct error *fault);
-void refresh_end(struct refresh *refresh);
+bool refresh_written(struct refresh *refresh, int slot, struct error *fault);
+/*
+ * Compares the outputs of a slot with the oracle at points chosen now, the first and the last
+ * element among them when there are more than two. False when one is off, or, with a code in
+ * `fault`, when the oracle failed.
+ */
+bool refresh_compare(struct refresh *refresh, int slot, int points, struct error *fault);
 
 #endif

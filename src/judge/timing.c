@@ -7,6 +7,7 @@
 
 #include "baseline/baseline.h"
 #include "judge/contest.h"
+#include "judge/refresh.h"
 #include "machine/machine.h"
 #include "os/os.h"
 
@@ -126,7 +127,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     for (int c = 0; c < count; c++) {
         if (c == own)
             continue;
-        struct interval ratio = contest_ratio(&standings[c], &standings[own]);
+        struct interval ratio = contest_ratio(standings, c, own);
         out->speedups[out->speedup_count++] =
             (struct speedup){.baseline = contestants[c].name,
                              .microseconds = contest_seconds(&standings[c]).middle * 1e6,
@@ -157,24 +158,24 @@ static struct contest make_contest(const struct timing *timing, const struct tas
                                    const struct ir_binding *binding, const struct draw *draws)
 {
     const struct judge_options *options = timing->options;
-    return (struct contest){.binding = binding,
-                            .empty = timing->empty.library,
-                            .draws = draws,
-                            .draw_count = TIMING_DRAWS,
-                            .inputs = task_case->inputs,
-                            .threads = options->threads ? options->threads : 1,
-                            .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
-                            .call_seconds = options->seconds > 0 ? options->seconds : 10,
-                            .width = 0.01,
-                            .seed = timing->seed};
+    return (struct contest){
+        .binding = binding,
+        .empty = timing->empty.library,
+        .pool = refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs),
+        .threads = options->threads ? options->threads : 1,
+        .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
+        .call_seconds = options->seconds > 0 ? options->seconds : 10,
+        .width = 0.01,
+        .seed = timing->seed};
 }
 
 static struct contestant make_contestant(const struct participant *participant,
                                          const struct task_case *task_case)
 {
-    return (struct contestant){participant->name, participant->compiled.library,
-                               kernel_scratch(participant->kernel, task_case->sizes),
-                               participant->opens_libraries};
+    return (struct contestant){.name = participant->name,
+                               .library = participant->compiled.library,
+                               .scratch = kernel_scratch(participant->kernel, task_case->sizes),
+                               .opens_libraries = participant->opens_libraries};
 }
 
 /* The fastest way to set a baseline up in this case, found by trying. NULL: none works. */

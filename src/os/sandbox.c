@@ -393,6 +393,18 @@ static pid_t start_init(const int *leash)
         pause();
 }
 
+static void kill_program(struct sandbox_process *process)
+{
+    int status;
+    if (process->pid > 0) {
+        kill(-process->pid, SIGKILL);
+        kill(process->pid, SIGKILL);
+        while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    process->pid = 0;
+}
+
 static bool start_processes(const struct sandbox_policy *policy,
                             const struct sandbox_program *program, unsigned available,
                             struct sandbox_process *process)
@@ -400,7 +412,7 @@ static bool start_processes(const struct sandbox_policy *policy,
     int leash[2];
     if (pipe2(leash, O_CLOEXEC) != 0)
         return false;
-    if (process->layers & SANDBOX_PID)
+    if ((process->layers & SANDBOX_PID) && process->init == 0)
         process->init = start_init(leash);
     process->pid = process->init < 0 ? -1 : fork();
     if (process->pid == 0)
@@ -430,15 +442,23 @@ bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_pro
     return false;
 }
 
+bool sandbox_again(const struct sandbox_policy *policy, const struct sandbox_program *program,
+                   struct sandbox_process *process, struct error *error)
+{
+    int leash = process->leash;
+    process->leash = 0;
+    kill_program(process);
+    bool good = start_processes(policy, program, sandbox_available(), process);
+    if (leash > 0)
+        close(leash);
+    return good ||
+           error_system(error, ERROR_TOOL_FAILED, "could not start another confined process");
+}
+
 void sandbox_kill(struct sandbox_process *process)
 {
     int status;
-    if (process->pid > 0) {
-        kill(-process->pid, SIGKILL);
-        kill(process->pid, SIGKILL);
-        while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
+    kill_program(process);
     if (process->init > 0) { /* takes everything left in the namespace with it */
         kill(process->init, SIGKILL);
         /* and waits until that is reaped, by us where a program made itself a sister */
