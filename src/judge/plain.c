@@ -36,7 +36,7 @@ struct plain *plain_open(struct arena *arena, const struct ir_program *program, 
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){"plain.c", text.at, text.length};
     plain->kernel = kernel_parse(arena, source, ir_root(program), &problems);
-    if (!plain->kernel || !compile_kernel(arena, source, &plain->compiled, error))
+    if (!plain->kernel || !compile_cached(arena, source, &plain->compiled, error))
         return NULL;
     void *symbol = NULL;
     if (plain->compiled.done)

@@ -28,6 +28,13 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
                     struct error *error);
 void compiled_release(struct compiled *compiled);
 
+/* The same for a source of ours or a baseline, which is kept for the next time (cache.c). */
+bool compile_cached(struct arena *arena, const struct source *source, struct compiled *compiled,
+                    struct error *error);
+/* The answer kept to a question that was decided by trying, below `count`; -1: none. */
+int choice_recall(struct arena *arena, const char *question, int count);
+void choice_keep(struct arena *arena, const char *question, int answer);
+
 /* How a tool fared that works on what a kernel's author wrote. */
 struct tool_run {
     bool started, in_time; /* not started: the judge's fault */

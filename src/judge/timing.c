@@ -64,7 +64,7 @@ static bool compile_variant(struct timing *timing, const char *name,
         *timing->error = problems.list.at[0];
         return false;
     }
-    if (!compile_kernel(timing->arena, variant->source, &out->compiled, timing->error))
+    if (!compile_cached(timing->arena, variant->source, &out->compiled, timing->error))
         return false;
     if (out->compiled.done)
         return true;
@@ -178,6 +178,19 @@ static struct contestant make_contestant(const struct participant *participant,
                                .opens_libraries = participant->opens_libraries};
 }
 
+/* All that the fastest way to set a baseline up may depend on. */
+static const char *trial_question(const struct timing *timing, const struct contest *contest,
+                                  const struct task_case *task_case,
+                                  const struct participant *const *who, int count)
+{
+    struct text question = text_new(timing->arena);
+    text_printf(&question, "%s %s, %d threads%s\n", ir_root(task_case->program)->name,
+                task_case->text, contest->threads, contest->cold ? ", cold" : "");
+    for (int i = 0; i < count; i++) /* named by compiler, machine and source */
+        text_printf(&question, "%s %s\n", who[i]->name, who[i]->compiled.library);
+    return question.at;
+}
+
 /* The fastest way to set a baseline up in this case, found by trying. NULL: none works. */
 static const struct participant *best_variant(struct timing *timing, const struct rival *rival,
                                               struct contest contest,
@@ -194,17 +207,23 @@ static const struct participant *best_variant(struct timing *timing, const struc
         }
     if (count <= 1)
         return count ? who[0] : NULL;
+    const char *question = trial_question(timing, &contest, task_case, who, count);
+    int best = choice_recall(timing->arena, question, count);
+    if (best >= 0)
+        return who[best];
     contest.contestants = contestants;
     contest.count = contest.judged = count;
     contest.seconds = 0.1;
     contest.width = 0.05;
-    int best = 0;
+    best = 0;
     if (!contest_run(&contest, standings, timing->error))
         return NULL;
     for (int c = 1; c < count; c++)
         if (standings[c].rounds > 0 && standings[c].outcome == OUTCOME_OK &&
             contest_seconds(&standings[c]).middle < contest_seconds(&standings[best]).middle)
             best = c;
+    if (standings[best].rounds >= CONTEST_LEAST_ROUNDS)
+        choice_keep(timing->arena, question, best);
     return who[best];
 }
 
@@ -297,7 +316,7 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
     for (int i = 0; i < baselines; i++)
         if (!make_rival(timing, names[i], program, &timing->rivals[timing->rival_count++]))
             return false;
-    return compile_kernel(timing->arena, &empty, &timing->empty, timing->error) &&
+    return compile_cached(timing->arena, &empty, &timing->empty, timing->error) &&
            timing->empty.done;
 }
 

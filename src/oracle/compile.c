@@ -229,8 +229,12 @@ static const char *object_find(struct arena *arena, const struct text *source, s
     object_key(arena, source, version, key);
     const char *stem = arena_printf(arena, "%s/%s", directory, key);
     const char *path = arena_printf(arena, "%s.so", stem);
-    if (!object_is_whole(arena, path) && !object_make(arena, compiler, source, stem, path, error))
-        return NULL;
+    if (!object_is_whole(arena, path)) {
+        if (!object_make(arena, compiler, source, stem, path, error))
+            return NULL;
+        directory_trim(directory);
+    }
+    directory_touch(path);
     return path;
 }
 

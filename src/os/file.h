@@ -36,4 +36,12 @@ bool directory_make(const char *path, struct error *error);
 char *directory_cache(struct arena *arena, const char *name, struct error *error);
 char *directory_config(struct arena *arena, const char *name, struct error *error);
 
+/*
+ * Removes the files of a folder of the cache that were not used for longest, until it holds no more
+ * than it may (512 MB; SMELT_CACHE_MEGABYTES says otherwise). What was used in the last hour stays.
+ */
+void directory_trim(const char *path);
+/* Says that a file was used now. */
+void directory_touch(const char *path);
+
 #endif
