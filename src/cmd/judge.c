@@ -9,6 +9,7 @@
 #include "cmd/subject.h"
 #include "judge/judge.h"
 
+static const char *const caches[] = {"cold", "warm", NULL};
 static const char *const levels[] = {"none", "basic", "strong", "full", NULL};
 
 static const struct option options[] = {
@@ -28,6 +29,10 @@ static const struct option options[] = {
      .help = "compare with this: plain (the default: the plain kernel smelt writes), or "
              "kernel:FILE.c (a kernel of your own)"},
     {.name = "check-only", .help = "find out whether it is right, do not time it"},
+    {.name = "cache",
+     .argument = "STATE",
+     .choices = caches,
+     .help = "time with cold or warm caches, whatever the task says (warm when it says nothing)"},
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing one case (3 when not given)"},
@@ -128,6 +133,9 @@ static bool take_options(struct invocation *invocation, struct request *request)
     const char *id = option_value(invocation, "replay");
     if (level)
         sandbox_level_parse(level, &chosen->isolation);
+    const char *cache = option_value(invocation, "cache");
+    if (cache)
+        chosen->cache = strcmp(cache, "cold") == 0 ? JUDGE_CACHE_COLD : JUDGE_CACHE_WARM;
     chosen->keep = option_value(invocation, "out");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
         !parse_number(invocation, "threads", 1, &chosen->threads) ||
@@ -214,9 +222,11 @@ static void print_case(struct text *out, const struct case_result *result)
         text_char(out, '\n');
         return;
     }
-    text_printf(out, ", %.4g us (%.4g to %.4g over %d launches), %.3g GB/s, %.3g GFLOP/s\n",
+    text_printf(out,
+                ", %.4g us (%.4g to %.4g over %d launches, %s caches), %.3g GB/s, "
+                "%.3g GFLOP/s\n",
                 result->microseconds, result->time.low, result->time.high, result->rounds,
-                result->gigabytes, result->gigaflops);
+                result->cold ? "cold" : "warm", result->gigabytes, result->gigaflops);
     if (result->floor > 0)
         text_printf(out, "        %.0f %% of what this machine could do (%.4g us)\n",
                     100 * result->floor / result->microseconds, result->floor);

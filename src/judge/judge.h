@@ -13,7 +13,10 @@
 #include "record/task.h"
 #include "record/verdict.h"
 
+enum judge_cache { JUDGE_CACHE_TASK, JUDGE_CACHE_WARM, JUDGE_CACHE_COLD };
+
 struct judge_options {
+    enum judge_cache cache;       /* timing with warm or cold caches; TASK: as the task says */
     enum sandbox_level isolation; /* the least that is accepted */
     int threads;                  /* given to the kernel; 0: 1 */
     uint64_t seed;                /* 0: from the system, as it should be */

@@ -87,12 +87,11 @@ static bool compare_calls(struct timer *timer, int calls)
             return false;
     double start = now();
     for (int k = 0; k < calls && k < MOST_COMPARED; k++) {
+        int slot = timer->slots[random_below(&timer->random, (uint64_t)calls)];
         double spent = timer->compared + now() - start;
         if (k >= SURE_CALLS && spent > share_of_comparing * timer->played)
             break;
-        /* one call after the other, in the random order they were made in: none twice */
-        if (!judge_slot(timer, refresh_compare(&timer->refresh, timer->slots[k], points, &fault),
-                        &fault))
+        if (!judge_slot(timer, refresh_compare(&timer->refresh, slot, points, &fault), &fault))
             return false;
     }
     timer->compared += now() - start;

@@ -110,6 +110,12 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
     return machine_floor_seconds(&machine, &rates, &work);
 }
 
+static bool is_cold(const struct timing *timing)
+{
+    enum judge_cache cache = timing->options->cache;
+    return cache == JUDGE_CACHE_TASK ? timing->task->cold : cache == JUDGE_CACHE_COLD;
+}
+
 /* What one kernel did in this case, against everybody else. */
 static void fill_in(struct timing *timing, const struct ir_binding *binding,
                     const struct contestant *contestants, const struct standing *standings,
@@ -123,6 +129,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     out->rounds = standings[own].rounds;
     out->floor = floor_seconds(timing, binding) * 1e6;
     out->cut = standings[own].cut;
+    out->cold = is_cold(timing);
     out->speedups = arena_array(timing->arena, (size_t)count, sizeof *out->speedups);
     for (int c = 0; c < count; c++) {
         if (c == own)
@@ -165,6 +172,7 @@ static struct contest make_contest(const struct timing *timing, const struct tas
         .threads = options->threads ? options->threads : 1,
         .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
         .call_seconds = options->seconds > 0 ? options->seconds : 10,
+        .cold = is_cold(timing),
         .width = 0.01,
         .seed = timing->seed};
 }

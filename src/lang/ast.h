@@ -208,6 +208,7 @@ enum ast_line_kind {
     AST_LINE_DTYPE,
     AST_LINE_INPUT,
     AST_LINE_ACCURACY,
+    AST_LINE_CACHE,
     AST_LINE_DETERMINISTIC,
     AST_LINE_SIZES,
     AST_LINE_CASE,
@@ -223,7 +224,7 @@ struct ast_ranges VECTOR(struct ast_range);
 struct ast_line {
     enum ast_line_kind kind;
     struct place place;
-    struct ast_name name;        /* INPUT, ACCURACY (class), BASELINE */
+    struct ast_name name;        /* INPUT, ACCURACY (class), CACHE, BASELINE */
     struct ast_named_list named; /* DTYPE: T=f32 (value AST_NAME); CASE */
     struct ast_draws draws;      /* INPUT: after ~ */
     bool has_interval;           /* INPUT: in (low, high] */

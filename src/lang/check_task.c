@@ -159,6 +159,7 @@ static bool take_lines(struct tasking *tasking)
         struct task_case made;
         switch (line->kind) {
         case AST_LINE_ACCURACY: take_accuracy(tasking, line); break;
+        case AST_LINE_CACHE: tasking->task->cold = strcmp(line->name.name, "cold") == 0; break;
         case AST_LINE_DETERMINISTIC: tasking->task->deterministic = true; break;
         case AST_LINE_SIZES: take_ranges(tasking, line, instance->part, &ranges); break;
         case AST_LINE_BASELINE:

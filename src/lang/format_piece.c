@@ -427,6 +427,7 @@ void format_line(struct text *out, const struct ast_line *line)
         text_printf(out, "accuracy %s%s", line->name.name,
                     line->deterministic ? " deterministic" : "");
         break;
+    case AST_LINE_CACHE: text_printf(out, "cache %s", line->name.name); break;
     case AST_LINE_DETERMINISTIC: text_add(out, "deterministic"); break;
     case AST_LINE_SIZES:
         text_add(out, "sizes ");

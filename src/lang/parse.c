@@ -470,8 +470,8 @@ static void fault_item(struct parser *parser)
         {"import", "write `include \"file.op\"`"},
         {"use", "write `include \"file.op\"`"},
     };
-    static const char *const line_words[] = {"dtype", "input", "accuracy", "deterministic",
-                                             "sizes", "case",  "baseline"};
+    static const char *const line_words[] = {"dtype",         "input", "accuracy", "cache",
+                                             "deterministic", "sizes", "case",     "baseline"};
     struct token token = parser->token;
     const char *found = parser_found(parser);
     bool named =

