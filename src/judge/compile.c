@@ -68,21 +68,25 @@ static const char *own_words(struct arena *arena, const char *said)
     return kept.at;
 }
 
-bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
-                    struct error *error)
+bool compile_prepare(struct arena *arena, const struct source *source, struct compiled *compiled,
+                     struct error *error)
 {
     *compiled = (struct compiled){0};
+    if (!folder_make(arena, &compiled->folder, error))
+        return false;
+    compiled->directory = compiled->folder.path;
+    compiled->library = arena_printf(arena, "%s/kernel.so", compiled->directory);
+    return write_source(arena_printf(arena, "%s/kernel.c", compiled->directory), source, error);
+}
+
+bool compile_prepared(struct arena *arena, struct compiled *compiled, struct error *error)
+{
     char *compiler = process_find(arena, getenv("SMELT_CC") ? getenv("SMELT_CC") : "cc");
     if (!compiler) {
         error_set(error, ERROR_MISSING_TOOL, "there is no C compiler");
         error_hint(error, "apt-get install gcc");
         return false;
     }
-    if (!folder_make(arena, &compiled->folder, error))
-        return false;
-    const char *folder = compiled->directory = compiled->folder.path;
-    if (!write_source(arena_printf(arena, "%s/kernel.c", folder), source, error))
-        return false;
     const char *arguments[24] = {compiler};
     int count = 1;
     for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
@@ -91,7 +95,7 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         arguments[count++] = rest[i];
     struct tool_run run;
-    tool_run(arena, arguments, folder, compile_seconds(), &run);
+    tool_run(arena, arguments, compiled->directory, compile_seconds(), &run);
     if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     compiled->layers = sandbox_available();
@@ -99,8 +103,14 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
     compiled->output =
         run.in_time ? own_words(arena, run.output) : "the compiler did not finish in time\n";
     compiled->done = run.status == 0;
-    compiled->library = arena_printf(arena, "%s/kernel.so", folder);
     return true;
+}
+
+bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
+                    struct error *error)
+{
+    return compile_prepare(arena, source, compiled, error) &&
+           compile_prepared(arena, compiled, error);
 }
 
 void compiled_release(struct compiled *compiled)

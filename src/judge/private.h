@@ -27,6 +27,18 @@ struct compiled {
 bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
                     struct error *error);
 void compiled_release(struct compiled *compiled);
+/* The same in two steps: the folder with the source in it, and the compiler's work there. */
+bool compile_prepare(struct arena *arena, const struct source *source, struct compiled *compiled,
+                     struct error *error);
+bool compile_prepared(struct arena *arena, struct compiled *compiled, struct error *error);
+
+/* Compiling several kernels ahead, on other cores than the one that checks and times (ahead.c). */
+struct ahead;
+/* All are prepared; `jobs` includes the caller, who compiles what nobody else has begun. */
+struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int jobs);
+/* Waits for one of them, or does it. False when the compiler could not be run. */
+bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct error *error);
+void ahead_stop(struct ahead *ahead);
 
 /* The same for a source of ours or a baseline, which is kept for the next time (cache.c). */
 bool compile_cached(struct arena *arena, const struct source *source, struct compiled *compiled,
