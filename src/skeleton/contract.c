@@ -112,10 +112,11 @@ static bool contract_legal(const struct skeleton_group *group, const struct plan
 
 /* ---- cost ---- */
 
-/* Cycles of the tile's loop for one term: additions, loads, and the wait for an addition. */
+/* Cycles of the tile's loop for one term: additions, loads, the wait for an addition; and a little
+ * for every load, since they come from ever further away. */
 static double tile_cycles(double rows, double vectors)
 {
-    return fmax(fmax(rows * vectors, vectors + rows / 2), 4);
+    return fmax(fmax(rows * vectors, vectors + rows / 2), 4) + 0.1 * (rows / 2 + vectors);
 }
 
 /* Cycles of all tiles of one product, in units of one vector addition. */
