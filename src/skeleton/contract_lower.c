@@ -202,7 +202,8 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.lane = lane;
     struct sizes sizes = sizes_make(&code);
     make_buffers(&code, &sizes);
-    struct loop_block *block = loop_function(kernel, plan->name, "a sum of products, tile by tile");
+    struct loop_block *whole = loop_function(kernel, plan->name, "a sum of products, tile by tile");
+    struct loop_block *block = whole;
     code_sizes(&code, block, &sizes);
     struct loop_variable *slice;
     if (contract.sets[CONTRACT_BATCH].count > 0) {
@@ -213,4 +214,5 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
         code.slice = code.slices ? loop_of(arena, slice) : NULL;
     }
     lower_product(&code, block, plan_number(plan, "threads", 1));
+    loop_prune(whole);
 }
