@@ -149,7 +149,7 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     double used = fmin((double)group->target->threads,
                        d.slices ? batch : ceil(m / (double)d.rows) * ceil(n / (double)d.columns));
     double rate = group->target->fma > 0 ? group->target->fma : 5e10;
-    rate *= 4.0 / contract.element;
+    rate *= 2.0 / contract.element; /* a multiply-add is two operations */
     cost.operations = 2 * batch * m * n * k;
     cost.bytes = batch * (m * k + k * n + m * n) * contract.element;
     double copied = (d.pack_a ? m * k : 0) + (d.pack_b ? k * n : 0);
