@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "judge/command.h"
 #include "judge/refresh.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -321,13 +322,20 @@ static int leader(const struct contest *contest, const struct standing *standing
     return best;
 }
 
+/* External programs rest after a few rounds: a ratio is over the rounds both took part in. */
+static bool takes_part(const struct contest *contest, const struct standing *standings, int c)
+{
+    return !standings[c].cut &&
+           !(contest->contestants[c].command && standings[c].rounds >= COMMAND_ROUNDS);
+}
+
 /* Leaves out kernels that cannot win any more; true when all that remain are known well enough. */
 static bool take_stock(const struct contest *contest, struct standing *standings)
 {
     int best = leader(contest, standings);
     bool narrow = true;
     for (int c = 0; c < contest->count; c++) {
-        if (c == best || standings[c].cut)
+        if (c == best || !takes_part(contest, standings, c))
             continue;
         struct interval ratio = contest_ratio(&standings[c], &standings[best]);
         if (c < contest->judged && standings[c].rounds >= CUT_ROUNDS && ratio.low > cut_ratio)
@@ -338,11 +346,22 @@ static bool take_stock(const struct contest *contest, struct standing *standings
     return narrow;
 }
 
+/* A program outside measures itself; what starting it costs is not charged to the others. */
+static void outside_lap(const struct contestant *contestant, double *outside, struct lap *lap)
+{
+    struct command_lap found;
+    double start = now();
+    command_run(contestant->command, &found);
+    *outside += now() - start;
+    *lap = (struct lap){.outcome = found.outcome, .batch = found.seconds, .calls = 1};
+    snprintf(lap->message, sizeof lap->message, "%.199s", found.message);
+}
+
 /* One round: everybody once, in random order, and the empty kernel for what starting costs. */
 static bool play_round(const struct contest *contest, const char *runner, struct random *random,
-                       struct standing *standings)
+                       struct standing *standings, double *outside)
 {
-    const struct contestant empty = {"empty", contest->empty, 0, false};
+    const struct contestant empty = {.name = "empty", .library = contest->empty};
     struct lap laps[CONTEST_MAX + 1];
     int order[CONTEST_MAX + 1], count = contest->count + 1;
     for (int i = 0; i < count; i++)
@@ -355,10 +374,12 @@ static bool play_round(const struct contest *contest, const char *runner, struct
     for (int i = 0; i < count; i++) {
         int c = order[i];
         bool is_empty = c == contest->count;
-        if (!is_empty && standings[c].cut)
+        if (!is_empty && !takes_part(contest, standings, c))
             continue;
         const struct contestant *contestant = is_empty ? &empty : &contest->contestants[c];
-        if (!launch_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
+        if (contestant->command)
+            outside_lap(contestant, outside, &laps[c]);
+        else if (!launch_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
             laps[c].outcome = OUTCOME_JUDGE_FAULT;
         if (laps[c].outcome == OUTCOME_OK)
             continue;
@@ -369,9 +390,10 @@ static bool play_round(const struct contest *contest, const char *runner, struct
     }
     double cost = laps[contest->count].batch;
     for (int c = 0; c < contest->count; c++) {
-        if (standings[c].cut)
+        if (!takes_part(contest, standings, c))
             continue;
-        double net = (laps[c].batch - cost) / laps[c].calls;
+        bool alone = contest->contestants[c].command != NULL;
+        double net = (laps[c].batch - (alone ? 0 : cost)) / laps[c].calls;
         standings[c].laps[standings[c].rounds++] = net > 1e-9 ? net : 1e-9;
     }
     return true;
@@ -388,14 +410,14 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
     sandbox_available();
     int lock = lock_timing_begin(say_waiting, NULL);
     struct random random = random_new(contest->seed, 9);
-    double start = now();
+    double start = now(), outside = 0;
     for (int c = 0; c < contest->count; c++)
         standings[c] = (struct standing){.outcome = OUTCOME_OK};
     for (int round = 1; round <= CONTEST_MOST_ROUNDS; round++) {
-        if (!play_round(contest, runner, &random, standings))
+        if (!play_round(contest, runner, &random, standings, &outside))
             break;
         bool narrow = round >= CUT_ROUNDS && take_stock(contest, standings);
-        if (round >= CONTEST_LEAST_ROUNDS && (narrow || now() - start > contest->seconds))
+        if (round >= CONTEST_LEAST_ROUNDS && (narrow || now() - start - outside > contest->seconds))
             break;
     }
     lock_timing_end(lock);

@@ -12,7 +12,8 @@ struct contestant {
     const char *name;    /* "kernel", "plain" */
     const char *library; /* shared object */
     int64_t scratch;
-    bool opens_libraries; /* see struct launch */
+    bool opens_libraries;    /* see struct launch */
+    struct command *command; /* not NULL: an external program instead of a library */
 };
 
 struct contest {
