@@ -18,8 +18,8 @@ static const struct {
     baseline_maker *make;
 } makers[] = {
     {"plain", false, false, baseline_plain},       {"kernel", true, false, baseline_kernel},
-    {"openblas", false, false, baseline_openblas}, {"torch", true, true, baseline_torch},
-    {"command", true, true, baseline_command},
+    {"openblas", false, false, baseline_openblas}, {"onednn", false, false, baseline_onednn},
+    {"torch", true, true, baseline_torch},         {"command", true, true, baseline_command},
 };
 
 static bool is_named(const char *entry, const char *name)

@@ -103,6 +103,7 @@ bool worker_make_buffers(struct worker *worker)
     unsigned layers = worker->launch->layers & sandbox_available();
     control->confine_files = (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
     control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
+    control->makes_code = worker->launch->opens_libraries;
     for (int i = 0; i < worker->part->symbol_count; i++)
         control->sizes[i] = worker->launch->binding->sizes[i];
     for (int i = 0; i < worker->part->scalar_count; i++)
