@@ -90,7 +90,7 @@ const char *const onednn_prelude[] = {
     "",
     "static void describe(layout *out, int rank, const int64_t *dims, int transposed)",
     "{",
-    "    int64_t strides[12], step = 1;",
+    "    int64_t strides[12] = {0}, step = 1;",
     "    for (int d = rank; d-- > 0; step *= dims[d])",
     "        strides[d] = step;",
     "    if (transposed) { /* the last two dimensions lie the other way round */",

@@ -58,7 +58,7 @@ struct case_result {
     int rounds;                  /* launches of each kernel */
     double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
     bool cut;                    /* timed in few rounds only: clearly slower than another */
-    struct speedup *speedups;
+    struct speedup *speedups;    /* those with a problem come last */
     int speedup_count;
 };
 

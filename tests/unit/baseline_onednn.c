@@ -8,6 +8,7 @@
 #include "baseline/baseline.h"
 #include "kernel_run.h"
 #include "lang/lang.h"
+#include "lib_vectors.h"
 #include "test.h"
 
 static const struct recognised {
@@ -49,7 +50,7 @@ static const struct recognised {
 static const struct task *make_task(struct arena *arena, const struct recognised *entry)
 {
     struct errors errors = errors_new(arena);
-    struct lang *lang = lang_new(arena, NULL);
+    struct lang *lang = lang_new(arena, arena_printf(arena, "%s/lib", repository_root()));
     const struct ast_op *op = lang_find_op(lang, NULL, entry->op);
     size_t count = 0;
     while (entry->settings[count])
@@ -141,7 +142,7 @@ TEST(onednn_reads_formulas_by_value)
     struct arena arena = {0};
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
         struct errors errors = errors_new(&arena);
-        struct lang *lang = lang_new(&arena, NULL);
+        struct lang *lang = lang_new(&arena, arena_printf(&arena, "%s/lib", repository_root()));
         const char *text = arena_printf(
             &arena, "op own(x: f32[N]) -> (y: f32[N]) {\n    y[i] = %s over i < N\n}\n",
             formulas[i].formula);
