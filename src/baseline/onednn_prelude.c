@@ -1,12 +1,13 @@
 /*
- * The part of every oneDNN kernel that does not depend on the op, as C text: the library is opened at
- * run time, its functions are found by name, and its structs are kept in room that is large enough,
- * so neither smelt nor the kernel needs its headers. A kernel is this text after two definitions (TYPE,
- * MODE) and before a function set_up that calls one of the make_ functions.
+ * The part of every oneDNN kernel that does not depend on the op, as C text: the library is opened
+ * at run time, its functions are found by name, and its structs are kept in room that is large
+ * enough, so neither smelt nor the kernel needs its headers. A kernel is this text after two
+ * definitions (TYPE, MODE) and before a function set_up that calls one of the make_ functions.
  */
 #include "baseline/onednn.h"
 
-/* clang-format off: one line here is one line there */
+/* one line here is one line there */
+/* clang-format off */
 const char *const onednn_prelude[] = {
     "/* ---- oneDNN, opened at run time: its C interface of version 2 ---- */",
     "#pragma GCC diagnostic ignored \"-Wunused-function\" /* each kernel needs one make_ function */",
