@@ -152,12 +152,13 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)test '$(DATA_DIR)' = '$(prefix)/share/smelt' || \
 	    { echo 'a variant build (BUILD=$(BUILD)) cannot be installed' >&2; exit 2; }
 	$(call say,INST,$(bindir)/smelt)
-	$(Q)install -d '$(bindir)' '$(libexecdir)' '$(datadir)/lib' '$(mandir)' '$(completiondir)'
+	$(Q)install -d '$(bindir)' '$(libexecdir)' '$(datadir)/lib' '$(datadir)/baselines' '$(mandir)' '$(completiondir)'
 	$(Q)install -m 755 $(BUILD)/smelt '$(bindir)/smelt'
 	$(Q)install -m 755 $(BUILD)/smelt-cell '$(libexecdir)/smelt-cell'
 	$(Q)install -m 644 lib/*.op '$(datadir)/lib/'
 	$(Q)for suite in tasks/*/; do install -d "$(datadir)/$$suite" && \
 	    install -m 644 $$suite*.op "$(datadir)/$$suite" || exit 1; done
+	$(Q)install -m 755 tools/baselines/*.py '$(datadir)/baselines/'
 	$(Q)$(BUILD)/smelt help --man >$(BUILD)/smelt.1
 	$(Q)$(BUILD)/smelt help --completion bash >$(BUILD)/completion.bash
 	$(Q)install -m 644 $(BUILD)/smelt.1 '$(mandir)/smelt.1'

@@ -232,6 +232,7 @@ enum { FREE_COUNT = sizeof free_calls / sizeof *free_calls, RULE_MOST = 64 };
 static unsigned add_rules(struct sock_filter *program)
 {
     const unsigned self = (unsigned)getpid();
+    const unsigned forbidden = control->makes_code ? 0 : PROT_WRITE | PROT_EXEC;
     const unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     const struct sock_filter rules[] = {
         /* it stops itself: nobody else, and nothing but a stop */
@@ -279,11 +280,11 @@ static unsigned add_rules(struct sock_filter *program)
         IF_EQUAL(0, 1, 0),
         DENY,
         ALLOW,
-        /* memory is writable or executable, never both */
+        /* memory is writable or executable, never both, but for libraries that make code */
         IF_EQUAL(SYS_mmap, 1, 0),
         IF_EQUAL(SYS_mprotect, 0, 5),
         LOAD_ARGUMENT(2),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_WRITE | PROT_EXEC),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, forbidden),
         IF_EQUAL(PROT_WRITE | PROT_EXEC, 1, 0),
         ALLOW,
         DENY,

@@ -45,9 +45,10 @@ struct cell_control { /* from the judge */
     int32_t input_count, output_count; /* the region after the outputs is scratch */
     int32_t slot_count, threads;
     int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
-    int32_t packed;                       /* one mapping per file instead of one per region */
-    uint64_t input_base, output_base;     /* where in the files, when packed */
-    uint64_t input_bytes, output_bytes;   /* how much of them */
+    int32_t makes_code; /* a library of ours: memory may be writable and executable at once */
+    int32_t packed;     /* one mapping per file instead of one per region */
+    uint64_t input_base, output_base;   /* where in the files, when packed */
+    uint64_t input_bytes, output_bytes; /* how much of them */
     int64_t sizes[CELL_MAX_SIZES];
     double scalars[CELL_MAX_SCALARS];
     struct cell_region regions[CELL_MAX_REGIONS]; /* slot after slot: see cell_number */

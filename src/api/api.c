@@ -94,12 +94,13 @@ static void summarise(struct call *call, const struct verdict *verdict)
                         .decided = true};
     for (int i = 0; i < verdict->case_count; i++) {
         const struct case_result *result = &verdict->cases[i];
-        if (isnan(result->microseconds) || result->speedup_count == 0)
-            continue;
-        const struct speedup *headline = &result->speedups[0];
-        for (int k = 1; k < result->speedup_count; k++)
-            if (result->speedups[k].microseconds < headline->microseconds)
+        const struct speedup *headline = NULL;
+        for (int k = 0; k < result->speedup_count; k++)
+            if (!result->speedups[k].problem &&
+                (!headline || result->speedups[k].microseconds < headline->microseconds))
                 headline = &result->speedups[k];
+        if (isnan(result->microseconds) || !headline)
+            continue;
         call->verdict->decided &= headline->decided;
         logs += log(result->microseconds);
         gains += log(headline->ratio.middle);

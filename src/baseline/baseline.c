@@ -14,12 +14,27 @@ enum { BASELINE_BYTES = 16 << 20 };
 static const struct {
     const char *name;
     bool takes_argument; /* name:ARGUMENT */
+    bool starts_program;
     baseline_maker *make;
 } makers[] = {
-    {"plain", false, baseline_plain},
-    {"kernel", true, baseline_kernel},
-    {"openblas", false, baseline_openblas},
+    {"plain", false, false, baseline_plain},       {"kernel", true, false, baseline_kernel},
+    {"openblas", false, false, baseline_openblas}, {"onednn", false, false, baseline_onednn},
+    {"torch", true, true, baseline_torch},         {"command", true, true, baseline_command},
 };
+
+static bool is_named(const char *entry, const char *name)
+{
+    size_t length = strcspn(name, ":");
+    return strlen(entry) == length && strncmp(entry, name, length) == 0;
+}
+
+bool baseline_starts_program(const char *name)
+{
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (is_named(makers[i].name, name))
+            return makers[i].starts_program;
+    return false;
+}
 
 enum baseline_answer baseline_make(struct arena *arena, const char *name,
                                    const struct ir_program *program, struct baseline *baseline,
@@ -28,12 +43,12 @@ enum baseline_answer baseline_make(struct arena *arena, const char *name,
     size_t length = strcspn(name, ":");
     *baseline = (struct baseline){.name = name};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (strlen(makers[i].name) == length && strncmp(makers[i].name, name, length) == 0 &&
-            makers[i].takes_argument == (name[length] == ':'))
+        if (is_named(makers[i].name, name) && makers[i].takes_argument == (name[length] == ':'))
             return makers[i].make(arena, name[length] ? name + length + 1 : NULL, program, baseline,
                                   error);
     error_set(error, ERROR_USAGE, "there is no baseline '%s'", name);
-    error_hint(error, "baselines are plain, kernel:FILE.c and openblas");
+    error_hint(error, "baselines are plain, kernel:FILE.c, openblas, onednn, torch:EXPRESSION and "
+                      "command:PROGRAM ARGUMENTS");
     return BASELINE_FAILED;
 }
 

@@ -5,6 +5,12 @@
  *   plain          the plain kernel smelt writes: every op has one
  *   kernel:FILE.c  a kernel of the user's own
  *   openblas       OpenBLAS, opened at run time, where the op is a product of matrices
+ *   onednn         oneDNN, opened at run time, where the op is one of its primitives
+ *
+ * Or it is a program that is given .npy files and measures itself (docs/judge.md has the protocol):
+ *
+ *   command:PROGRAM ARGUMENTS...
+ *   torch:EXPRESSION              PyTorch, by way of tools/baselines/torch_command.py
  */
 #ifndef SMELT_BASELINE_BASELINE_H
 #define SMELT_BASELINE_BASELINE_H
@@ -25,6 +31,7 @@ struct baseline {
     const char *name; /* as the user wrote it */
     struct baseline_variant variants[BASELINE_VARIANTS];
     int variant_count;
+    const char *const *command; /* instead of variants: an external program and its arguments */
 };
 
 enum baseline_answer { BASELINE_READY, BASELINE_DOES_NOT_APPLY, BASELINE_FAILED };
@@ -33,5 +40,10 @@ enum baseline_answer { BASELINE_READY, BASELINE_DOES_NOT_APPLY, BASELINE_FAILED 
 enum baseline_answer baseline_make(struct arena *arena, const char *name,
                                    const struct ir_program *program, struct baseline *baseline,
                                    struct error *error);
+/* Whether it starts a program unconfined: then a task file alone does not suffice to run it. */
+bool baseline_starts_program(const char *name);
+/* The python that runs PyTorch: $SMELT_PYTHON or python3; NULL when there is none. *version is its
+ * PyTorch's, or NULL. */
+const char *baseline_python(struct arena *arena, const char **version);
 
 #endif

@@ -198,7 +198,7 @@ enum baseline_answer baseline_openblas(struct arena *arena, const char *argument
     if (!library) {
         error_set(error, ERROR_MISSING_TOOL, "OpenBLAS is not installed");
         error_hint(error, "apt-get install libopenblas0");
-        return BASELINE_FAILED;
+        return BASELINE_DOES_NOT_APPLY;
     }
     dlclose(library);
     for (size_t i = 0; i < sizeof cores / sizeof *cores && i < BASELINE_VARIANTS; i++)

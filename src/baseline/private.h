@@ -10,6 +10,7 @@ typedef enum baseline_answer baseline_maker(struct arena *arena, const char *arg
                                             const struct ir_program *program,
                                             struct baseline *baseline, struct error *error);
 
-baseline_maker baseline_plain, baseline_kernel, baseline_openblas;
+baseline_maker baseline_plain, baseline_kernel, baseline_openblas, baseline_onednn,
+    baseline_command, baseline_torch;
 
 #endif

@@ -191,7 +191,9 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
         row->gigaflops = result->gigaflops;
         row->floor = result->floor;
         row->speedups = result->speedups;
-        row->speedup_count = result->speedup_count;
+        while (row->speedup_count < result->speedup_count &&
+               !result->speedups[row->speedup_count].problem)
+            row->speedup_count++; /* those that could not be compared with come last */
     }
 }
 

@@ -49,6 +49,7 @@ struct command {
     const char *description;        /* paragraphs separated by an empty line */
     const struct option *options;
     const struct example *examples; /* the last row is empty */
+    int schema;                     /* of its JSON answer; 0 stands for 1 */
     enum exit_code (*run)(struct invocation *invocation);
 };
 

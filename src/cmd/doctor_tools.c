@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "baseline/baseline.h"
 #include "cmd/doctor.h"
 #include "judge/launch.h"
 #include "lang/lang.h"
@@ -227,31 +228,31 @@ void doctor_devices(struct doctor *doctor)
 
 static void check_torch(struct doctor *doctor)
 {
-    static const char question[] = "import importlib.metadata as m; print(m.version('torch'))";
-    char *python = process_find(doctor->arena, "python3");
+    const char *chosen = getenv("SMELT_PYTHON"), *version;
+    bool is_chosen = chosen && *chosen;
+    const char *python = baseline_python(doctor->arena, &version);
     if (!python) {
         doctor_add(doctor, "libraries", "torch", FINDING_GAP,
-                   "python3 is not found: no comparison with PyTorch")
-            ->fix = doctor_install(doctor, "python3", "python3");
+                   "%s is not found: no comparison with PyTorch", is_chosen ? chosen : "python3")
+            ->fix = is_chosen ? "unset SMELT_PYTHON" : doctor_install(doctor, "python3", "python3");
         return;
     }
-    const char *version = ask(doctor, (const char *const[]){python, "-c", question, NULL});
     if (version)
         doctor_add(doctor, "libraries", "torch", FINDING_OK, "%s (%s)", version, python);
     else
         doctor_add(doctor, "libraries", "torch", FINDING_GAP,
                    "%s has none: no comparison with PyTorch", python)
-            ->fix = "python3 -m pip install torch";
+            ->fix = arena_printf(doctor->arena, "%s -m pip install torch", python);
 }
 
 void doctor_libraries(struct doctor *doctor)
 {
-    static const char *const openblas[] = {"libopenblas.so.0", "libopenblas.so", NULL};
-    static const char *const onednn[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL};
+    static const char *const openblas[] = {"libopenblas.so.0", NULL};
+    static const char *const onednn[] = {"libdnnl.so.2", NULL}; /* whose interface is known */
     check_library(doctor, "libraries", "openblas", openblas, "no comparison with OpenBLAS",
                   doctor_install(doctor, "libopenblas0", "openblas"));
-    check_library(doctor, "libraries", "onednn", onednn, "no comparison with oneDNN",
-                  doctor_install(doctor, "libdnnl-dev", "onednn"));
+    check_library(doctor, "libraries", "onednn", onednn, "no comparison with oneDNN 2",
+                  doctor_install(doctor, "libdnnl2", "onednn"));
     check_torch(doctor);
 }
 

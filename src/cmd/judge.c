@@ -26,8 +26,11 @@ static const struct option options[] = {
      .letter = 'b',
      .argument = "NAME",
      .repeated = true,
-     .help = "compare with this: plain (the default: the plain kernel smelt writes), or "
-             "kernel:FILE.c (a kernel of your own)"},
+     .help =
+         "compare with this: plain (the plain kernel smelt writes), kernel:FILE.c (a kernel of "
+         "your own), openblas, onednn, torch:EXPRESSION, command:PROGRAM ARGUMENTS, or the name "
+         "of a baseline line of the task; not given: plain and those lines of the task that "
+         "start no program"},
     {.name = "check-only", .help = "find out whether it is right, do not time it"},
     {.name = "cache",
      .argument = "STATE",
@@ -54,6 +57,7 @@ static const struct example examples[] = {
     {"smelt judge softmax.op kernel.c", "by all cases of the file's task"},
     {"smelt judge softmax B=[8] D=1024 kernel.c", "an op of the library at sizes of your choice"},
     {"smelt judge softmax.op new.c --baseline kernel:old.c", "is the new one faster than mine?"},
+    {"smelt judge softmax.op new.c --baseline 'torch:torch.softmax(x, -1)'", "than PyTorch?"},
     {"smelt judge softmax.op kernel.c --replay 3f2a9c0d11e07b52.0.4 --out data",
      "the draw that failed, again, with its arrays"},
     {0},
@@ -160,6 +164,20 @@ static bool take_options(struct invocation *invocation, struct request *request)
     return true;
 }
 
+/* Sizes that are typed are those that matter: they count for speed. */
+static const struct task *time_all(struct arena *arena, struct task *task)
+{
+    if (!task)
+        return NULL;
+    struct task_case *cases = arena_array(arena, (size_t)task->case_count + 1, sizeof *cases);
+    for (int i = 0; i < task->case_count; i++) {
+        cases[i] = task->cases[i];
+        cases[i].timed = true;
+    }
+    task->cases = cases;
+    return task;
+}
+
 /* The first operand is the task or op, NAME=VALUE are settings, the others are kernels. */
 static bool take_operands(struct invocation *invocation, struct request *request)
 {
@@ -191,8 +209,9 @@ static bool take_operands(struct invocation *invocation, struct request *request
     if (subject.task && settings.count == 0)
         request->task = lang_task(subject.lang, subject.file, subject.task, errors);
     else
-        request->task = lang_task_from_settings(subject.lang, subject.file, subject.op, settings.at,
-                                                settings.count, errors);
+        request->task = time_all(invocation->arena,
+                                 lang_task_from_settings(subject.lang, subject.file, subject.op,
+                                                         settings.at, settings.count, errors));
     if (request->task && request->task->case_count == 0) {
         struct text line = text_new(invocation->arena);
         lang_suggest_case(&line, subject.op);
@@ -232,9 +251,15 @@ static void print_case(struct text *out, const struct case_result *result)
                     100 * result->floor / result->microseconds, result->floor);
     for (int i = 0; i < result->speedup_count; i++) {
         const struct speedup *speedup = &result->speedups[i];
-        text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us)%s\n",
+        if (speedup->problem) {
+            text_printf(out, "        not compared with %s: %s\n", speedup->baseline,
+                        speedup->problem);
+            continue;
+        }
+        text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us%s)%s\n",
                     speedup->ratio.middle, speedup->baseline, speedup->ratio.low,
                     speedup->ratio.high, speedup->microseconds,
+                    speedup->self_reported ? ", self-reported" : "",
                     speedup->decided ? "" : ": undecided");
     }
 }
@@ -274,7 +299,7 @@ static bool is_undecided(const struct verdict *verdict)
 {
     for (int i = 0; i < verdict->case_count; i++)
         for (int k = 0; k < verdict->cases[i].speedup_count; k++)
-            if (!verdict->cases[i].speedups[k].decided)
+            if (!verdict->cases[i].speedups[k].decided && !verdict->cases[i].speedups[k].problem)
                 return true;
     return false;
 }

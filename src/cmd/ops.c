@@ -283,6 +283,7 @@ static enum exit_code run(struct invocation *invocation)
 
 const struct command command_ops = {
     .name = "ops",
+    .schema = 2, /* types are a list */
     .summary = "list the ops of the library",
     .operands = "[PATTERN]",
     .operand_kind = OPERAND_OP,

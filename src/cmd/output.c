@@ -117,7 +117,9 @@ struct json output_json_begin(const struct invocation *invocation, struct text *
     struct json json = json_new(text, 2);
     json_object(&json, NULL);
     const char *name = invocation->command ? invocation->command->name : "usage";
-    json_string(&json, "schema", arena_printf(invocation->arena, "smelt.%s/1", name));
+    int schema =
+        invocation->command && invocation->command->schema ? invocation->command->schema : 1;
+    json_string(&json, "schema", arena_printf(invocation->arena, "smelt.%s/%d", name, schema));
     return json;
 }
 

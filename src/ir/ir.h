@@ -400,6 +400,40 @@ struct ir_graph *ir_graph_new(struct arena *arena, const struct ir_part *part);
 /* Whether the stages can run as one: no way out of them leads back in. *between: a stage on one. */
 bool ir_graph_convex(const struct ir_graph *graph, const bool *chosen, int *between);
 
+/* ---- footprints (region.c): what a tile of a stage's domain reads ---- */
+
+/*
+ * An integer node as constant + sum of factors[i] * (index i of the stage), at these sizes; outer
+ * loops count as standing still. False: it is nothing like that. `factors` has an entry per index.
+ */
+bool ir_affine(const struct ir_binding *binding, const struct ir_stage *stage, int node,
+               int64_t *constant, int64_t *factors);
+/*
+ * The box of its tensor that a READ node touches while index i of the stage runs over tile[i]
+ * consecutive values: its extents, and how many elements that is. A dimension that is read at
+ * something not affine counts whole.
+ */
+double ir_region(const struct ir_binding *binding, const struct ir_stage *stage, int read,
+                 const int64_t *tile, int64_t *box);
+/* How often an element of that box is read in the tile, on average. */
+double ir_reuse(const struct ir_binding *binding, const struct ir_stage *stage, int read,
+                const int64_t *tile);
+
+/* ---- reductions in one pass (stream.c) ---- */
+
+enum ir_stream {
+    IR_STREAM_NONE,
+    IR_STREAM_EXP,    /* a sum of exp(e - m) [* g], m the maximum of e over the same indices: the
+                         sum so far is scaled by exp(old m - new m) */
+    IR_STREAM_MOMENT, /* a sum of (e - mean)^2, mean from the sum of e: sums of both are merged */
+};
+
+/*
+ * Whether a reduction of a flat part can run in the same pass as an earlier one it reads, and which
+ * (*earlier). Softmax, logsumexp and attention are of the first kind, variances of the second.
+ */
+enum ir_stream ir_stream(const struct ir_graph *graph, int stage, int *earlier);
+
 /* ---- groups as programs (extract.c) ---- */
 
 struct ir_extract {

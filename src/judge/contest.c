@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "judge/command.h"
 #include "judge/seat.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -34,6 +35,8 @@ static const double cut_ratio = 1.3; /* slower than the leader by at least this,
 static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
 static const double round_seconds = 5e-3; /* of the fastest contestant's batches, at least */
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
+static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
+static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
 static const double low_share = 0.15;     /* see low() */
 
@@ -53,6 +56,7 @@ struct round {
     double cost; /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
     bool cost_is_small; /* so that it was measured often enough */
+    double outside;     /* seconds of external programs, which are not charged to the others */
 };
 
 /* ---- what a batch is made of ---- */
@@ -144,6 +148,14 @@ static void choose_place(struct round *round)
         PAGE * random_below(round->random, spare * buffers->output_bytes / PAGE + 1);
 }
 
+/* External programs rest after a few rounds: a ratio is over the rounds both took part in. */
+static bool takes_part(const struct round *round, int c)
+{
+    const struct standing *standing = &round->standings[c];
+    return !standing->cut &&
+           !(round->contest->contestants[c].command && standing->rounds >= COMMAND_ROUNDS);
+}
+
 static bool take_seats(struct round *round)
 {
     int order[CONTEST_MAX + 1], empty = round->contest->count;
@@ -151,7 +163,9 @@ static bool take_seats(struct round *round)
     choose_place(round);
     for (int i = 0; i <= empty; i++) {
         int c = order[i];
-        round->seated[c] = c == empty ? !round->cost_is_small : !round->standings[c].cut;
+        round->seated[c] = c == empty ? !round->cost_is_small : takes_part(round, c);
+        if (c < empty && round->contest->contestants[c].command)
+            continue; /* it has no cell: see play_outside */
         if (!round->seated[c])
             seat_leave(&round->seats[c]);
         else if (!launch(round, c))
@@ -167,7 +181,7 @@ static bool play_turn(struct round *round, int calls, bool counts, double *secon
     shuffle(round->random, order, count);
     for (int i = 0; i < count; i++) {
         int c = order[i];
-        if (!round->seated[c])
+        if (!round->seated[c] || round->seats[c].worker <= 0)
             continue;
         if (!seat_play(&round->seats[c], calls, counts))
             return fail(round, c, round->seats[c].board);
@@ -182,7 +196,7 @@ static void survey(const struct round *round, const double *seconds, double *fas
     *fastest = INFINITY;
     *all = 0;
     for (int c = 0; c < round->contest->count; c++)
-        if (round->seated[c]) {
+        if (round->seated[c] && !round->contest->contestants[c].command) {
             *fastest = fmin(*fastest, seconds[c]);
             *all += seconds[c];
         }
@@ -226,7 +240,7 @@ static void settle_cost(struct round *round)
     if (!round->cost_is_small) {
         double fastest = INFINITY;
         for (int c = 0; c < empty; c++)
-            if (round->seated[c])
+            if (round->seated[c] && !round->contest->contestants[c].command)
                 fastest = fmin(fastest, low(round->seconds[c], round->turns));
         round->costs[round->number] = low(round->seconds[empty], round->turns);
         round->cost = statistics_median(round->costs, (size_t)round->number + 1);
@@ -237,13 +251,12 @@ static void settle_cost(struct round *round)
     }
 }
 
-static void score(struct round *round)
+static void score(struct round *round, double *laps)
 {
     int count = round->contest->count;
-    double laps[CONTEST_MAX];
     settle_cost(round);
     for (int c = 0; c < count; c++)
-        if (round->seated[c])
+        if (round->seated[c] && !round->contest->contestants[c].command)
             laps[c] =
                 fmax((low(round->seconds[c], round->turns) - round->cost) / round->calls, 1e-10);
     for (int c = 0; c < count; c++) {
@@ -259,8 +272,31 @@ static void score(struct round *round)
         round->standings[c].rounds += round->seated[c];
 }
 
+/* Programs outside measure themselves. */
+static bool play_outside(struct round *round, double *laps)
+{
+    for (int c = 0; c < round->contest->count; c++) {
+        struct command *command = round->contest->contestants[c].command;
+        struct command_lap found;
+        if (!round->seated[c] || !command)
+            continue;
+        double start = clock_seconds();
+        command_run(command, &found);
+        round->outside += clock_seconds() - start;
+        laps[c] = fmax(found.seconds, 1e-10);
+        if (found.outcome == OUTCOME_OK)
+            continue;
+        round->standings[c].outcome = found.outcome;
+        snprintf(round->standings[c].message, sizeof round->standings[c].message, "%.199s",
+                 found.message);
+        return false;
+    }
+    return true;
+}
+
 static bool play_round(struct round *round)
 {
+    double laps[CONTEST_MAX] = {0};
     if (!take_seats(round) || !warm_up(round))
         return false;
     for (int t = 0; t < round->turns; t++) {
@@ -270,7 +306,9 @@ static bool play_round(struct round *round)
         for (int c = 0; c <= round->contest->count; c++)
             round->seconds[c][t] = seconds[c];
     }
-    score(round);
+    if (!play_outside(round, laps))
+        return false;
+    score(round, laps);
     round->number++;
     return true;
 }
@@ -300,21 +338,23 @@ static int leader(const struct contest *contest, const struct standing *standing
     return best;
 }
 
-/* Leaves out who cannot win any more; true when all that remain are known well enough. */
-static bool take_stock(const struct contest *contest, struct standing *standings)
+/* Leaves out who cannot win any more; the widest interval of those that remain. */
+static double take_stock(const struct round *round)
 {
+    const struct contest *contest = round->contest;
+    struct standing *standings = round->standings;
     int best = leader(contest, standings);
-    bool narrow = true;
+    double widest = 0;
     for (int c = 0; c < contest->count; c++) {
-        if (c == best || standings[c].cut)
+        if (c == best || !takes_part(round, c))
             continue;
         struct interval ratio = contest_ratio(standings, c, best);
         if (ratio.low > (c < contest->judged ? cut_ratio : rest_ratio))
             standings[c].cut = true;
         else
-            narrow &= ratio.high / ratio.low - 1 <= contest->width;
+            widest = fmax(widest, ratio.high / ratio.low - 1);
     }
-    return narrow;
+    return widest;
 }
 
 static void say_waiting(void *context)
@@ -351,9 +391,11 @@ static void play_rounds(struct round *round)
         round->seats[c] = (struct seat){.line = -1};
     bool good = worker_make_buffers(&round->buffers) || fail(round, 0, NULL);
     while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {
-        bool narrow = round->number >= CUT_ROUNDS && take_stock(contest, round->standings);
-        bool spent = clock_seconds() - start > contest->seconds;
-        if (round->number >= CONTEST_LEAST_ROUNDS && (narrow || spent))
+        double width = round->number >= CUT_ROUNDS ? take_stock(round) : INFINITY;
+        double spent = clock_seconds() - start - round->outside;
+        bool enough = width <= contest->width ||
+                      (!contest->patient && spent > fair_seconds && width <= fair_width);
+        if (round->number >= CONTEST_LEAST_ROUNDS && (enough || spent > contest->seconds))
             break;
     }
     for (int c = 0; c <= contest->count; c++)

@@ -12,8 +12,9 @@ struct contestant {
     const char *name;    /* "kernel", "plain" */
     const char *library; /* shared object */
     int64_t scratch;
-    bool opens_libraries; /* see struct launch */
-    bool is_empty;        /* computes nothing: what starting and stopping costs */
+    bool opens_libraries;    /* see struct launch */
+    struct command *command; /* not NULL: an external program instead of a library */
+    bool is_empty;           /* computes nothing: what starting and stopping costs */
 };
 
 struct refresh_pool;
@@ -22,13 +23,16 @@ struct contest {
     const struct ir_binding *binding;
     const struct contestant *contestants; /* first the kernels that are judged, then baselines */
     int count, judged;
-    const char *empty;               /* shared object of a kernel that does nothing */
-    const struct refresh_pool *pool; /* where values come from */
+    const char *empty;        /* shared object of a kernel that does nothing */
+    const struct draw *draws; /* as declared, different seeds */
+    int draw_count;
+    const struct refresh_pool *pool; /* where values come from: the same draws, turned */
     int threads;
     bool cold;           /* the caches hold nothing of a call's tensors when it begins */
     double seconds;      /* for all of it */
     double call_seconds; /* for one call before it counts as hung */
     double width;        /* of the interval of the ratio, relative: stop when narrower */
+    bool patient;        /* all seconds may be used for that; else less will do after half of one */
     uint64_t seed;
 };
 

@@ -267,6 +267,7 @@ bool worker_start_cell(struct worker *worker, const char *runner)
     worker->control->confine_files =
         (layers & SANDBOX_LANDLOCK) != 0 && !worker->launch->opens_libraries;
     worker->control->confine_calls = (layers & SANDBOX_SECCOMP) != 0;
+    worker->control->makes_code = worker->launch->opens_libraries;
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "baseline/baseline.h"
-#include "judge/contest.h"
+#include "judge/command.h"
 #include "judge/refresh.h"
+#include "judge/rival.h"
 #include "machine/machine.h"
 #include "os/os.h"
 
@@ -20,21 +20,6 @@ static const char empty_kernel[] =
     "    (void)tensors, (void)sizes, (void)scalars, (void)scratch;\n"
     "    return 0;\n"
     "}\n";
-
-/* One participant: compiled once, used for every case it holds for. */
-struct participant {
-    const char *name;
-    struct compiled compiled;
-    struct kernel *kernel;
-    struct verdict *verdict; /* of a kernel that is judged; NULL for a baseline */
-    bool opens_libraries;
-};
-
-/* A baseline and the ways to set it up. */
-struct rival {
-    struct participant variants[BASELINE_VARIANTS];
-    int count;
-};
 
 struct timing {
     struct arena *arena;
@@ -50,28 +35,13 @@ struct timing {
     struct yardstick *yardstick;
 };
 
-/* Compiles one way to set a baseline up. False when the judge cannot go on. */
-static bool compile_variant(struct timing *timing, const char *name,
-                            const struct baseline_variant *variant,
-                            const struct ir_program *program, struct participant *out)
-{
-    struct errors problems = errors_new(timing->arena);
-    out->name =
-        variant->setup[0] ? arena_printf(timing->arena, "%s (%s)", name, variant->setup) : name;
-    out->opens_libraries = variant->opens_libraries;
-    out->kernel = kernel_parse(timing->arena, variant->source, ir_root(program), &problems);
-    if (!out->kernel) {
-        *timing->error = problems.list.at[0];
-        return false;
-    }
-    if (!compile_cached(timing->arena, variant->source, &out->compiled, timing->error))
-        return false;
-    if (out->compiled.done)
-        return true;
-    error_set(timing->error, ERROR_TOOL_FAILED, "baseline '%s' does not compile", name);
-    error_detail(timing->error, "%.300s", out->compiled.output);
-    return false;
-}
+/* Those who take part in one case beside the kernels, and those who do not, with the reason. */
+struct field {
+    struct participant baselines[CONTEST_MAX];
+    int baseline_count;
+    struct speedup absent[RIVAL_MOST];
+    int absent_count;
+};
 
 static bool make_draws(struct timing *timing, const struct task_case *task_case,
                        const struct ir_binding *binding, struct draw *draws)
@@ -119,7 +89,7 @@ static bool is_cold(const struct timing *timing)
 /* What one kernel did in this case, against everybody else. */
 static void fill_in(struct timing *timing, const struct ir_binding *binding,
                     const struct contestant *contestants, const struct standing *standings,
-                    int count, int own, struct case_result *out)
+                    int count, int own, const struct field *field, struct case_result *out)
 {
     struct interval seconds = contest_seconds(&standings[own]);
     out->microseconds = seconds.middle * 1e6;
@@ -130,7 +100,8 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     out->floor = floor_seconds(timing, binding) * 1e6;
     out->cut = standings[own].cut;
     out->cold = is_cold(timing);
-    out->speedups = arena_array(timing->arena, (size_t)count, sizeof *out->speedups);
+    out->speedups =
+        arena_array(timing->arena, (size_t)(count + field->absent_count), sizeof *out->speedups);
     for (int c = 0; c < count; c++) {
         if (c == own)
             continue;
@@ -139,24 +110,45 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
             (struct speedup){.baseline = contestants[c].name,
                              .microseconds = contest_seconds(&standings[c]).middle * 1e6,
                              .ratio = ratio,
+                             .self_reported = contestants[c].command != NULL,
                              .decided = ratio.low > 1 || ratio.high < 1};
     }
+    for (int i = 0; i < field->absent_count; i++)
+        out->speedups[out->speedup_count++] = field->absent[i];
 }
 
-/* Whether a contestant went wrong while it was timed; a judged kernel's fault is its verdict. */
+static void leave_out(struct field *field, const char *name, const char *problem)
+{
+    if (field->absent_count < RIVAL_MOST)
+        field->absent[field->absent_count++] =
+            (struct speedup){.baseline = name, .microseconds = NAN, .problem = problem};
+}
+
+/* Whether a contestant went wrong while it was timed: a judged kernel's fault is its verdict, a
+ * baseline is left out. */
 static bool settle_faults(struct timing *timing, const struct standing *standings,
-                          const struct participant *const *who, int count, int number, bool *fault)
+                          const struct participant *const *who, int count, int number,
+                          struct field *field, bool *fault)
 {
     for (int c = 0; c < count; c++) {
         if (standings[c].outcome == OUTCOME_OK)
             continue;
         struct verdict *verdict = who[c]->verdict;
-        if (!verdict || standings[c].outcome == OUTCOME_JUDGE_FAULT)
+        if (standings[c].outcome == OUTCOME_JUDGE_FAULT)
             return error_set(timing->error, ERROR_TOOL_FAILED, "timing of '%s' failed: %s",
                              who[c]->name, standings[c].message);
+        *fault = true;
+        if (!verdict) {
+            leave_out(field, who[c]->name,
+                      arena_printf(timing->arena, "%s: %s", outcome_name(standings[c].outcome),
+                                   standings[c].message));
+            if (who[c]->command)
+                command_close(who[c]->command);
+            field->baselines[who[c] - field->baselines] = field->baselines[--field->baseline_count];
+            return true;
+        }
         verdict->outcome = verdict->cases[number].outcome = standings[c].outcome;
         snprintf(verdict->message, sizeof verdict->message, "%.199s", standings[c].message);
-        *fault = true;
     }
     return true;
 }
@@ -168,91 +160,59 @@ static struct contest make_contest(const struct timing *timing, const struct tas
     return (struct contest){
         .binding = binding,
         .empty = timing->empty.library,
+        .draws = draws,
+        .draw_count = TIMING_DRAWS,
         .pool = refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs),
         .threads = options->threads ? options->threads : 1,
         .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
         .call_seconds = options->seconds > 0 ? options->seconds : 10,
         .cold = is_cold(timing),
+        .patient = options->time_seconds > 0,
         .width = 0.01,
         .seed = timing->seed};
 }
 
-static struct contestant make_contestant(const struct participant *participant,
-                                         const struct task_case *task_case)
+/* Sets the baselines up for one case. False when the judge failed. */
+static bool make_field(struct timing *timing, const struct contest *contest,
+                       const struct task_case *task_case, struct field *field)
 {
-    return (struct contestant){.name = participant->name,
-                               .library = participant->compiled.library,
-                               .scratch = kernel_scratch(participant->kernel, task_case->sizes),
-                               .opens_libraries = participant->opens_libraries};
-}
-
-/* All that the fastest way to set a baseline up may depend on. */
-static const char *trial_question(const struct timing *timing, const struct contest *contest,
-                                  const struct task_case *task_case,
-                                  const struct participant *const *who, int count)
-{
-    struct text question = text_new(timing->arena);
-    text_printf(&question, "%s %s, %d threads%s\n", ir_root(task_case->program)->name,
-                task_case->text, contest->threads, contest->cold ? ", cold" : "");
-    for (int i = 0; i < count; i++) /* named by compiler, machine and source */
-        text_printf(&question, "%s %s\n", who[i]->name, who[i]->compiled.library);
-    return question.at;
-}
-
-/* The fastest way to set a baseline up in this case, found by trying. NULL: none works. */
-static const struct participant *best_variant(struct timing *timing, const struct rival *rival,
-                                              struct contest contest,
-                                              const struct task_case *task_case)
-{
-    struct contestant contestants[BASELINE_VARIANTS];
-    static struct standing standings[CONTEST_MAX];
-    const struct participant *who[BASELINE_VARIANTS];
-    int count = 0;
-    for (int v = 0; v < rival->count; v++)
-        if (kernel_holds(rival->variants[v].kernel, task_case->sizes, NULL)) {
-            who[count] = &rival->variants[v];
-            contestants[count++] = make_contestant(&rival->variants[v], task_case);
+    for (int i = 0; i < timing->rival_count; i++) {
+        const struct rival *rival = &timing->rivals[i];
+        const char *problem = rival->problem;
+        struct participant *next = &field->baselines[field->baseline_count];
+        if (!problem && field->baseline_count == CONTEST_MAX / 2)
+            problem = "there are too many baselines";
+        if (!problem && rival->command) {
+            *next = (struct participant){.name = rival->name};
+            next->command = command_open(timing->arena, rival->command, contest->binding,
+                                         contest->draws, contest->draw_count, contest->threads,
+                                         contest->call_seconds, timing->error);
+            if (!next->command)
+                return false;
+            field->baseline_count++;
+            continue;
         }
-    if (count <= 1)
-        return count ? who[0] : NULL;
-    const char *question = trial_question(timing, &contest, task_case, who, count);
-    int best = choice_recall(timing->arena, question, count);
-    if (best >= 0)
-        return who[best];
-    contest.contestants = contestants;
-    contest.count = contest.judged = count;
-    contest.seconds = 0.1;
-    contest.width = 0.05;
-    best = 0;
-    if (!contest_run(&contest, standings, timing->error))
-        return NULL;
-    for (int c = 1; c < count; c++)
-        if (standings[c].rounds > 0 && standings[c].outcome == OUTCOME_OK &&
-            contest_seconds(&standings[c]).middle < contest_seconds(&standings[best]).middle)
-            best = c;
-    if (standings[best].rounds >= CONTEST_LEAST_ROUNDS)
-        choice_keep(timing->arena, question, best);
-    return who[best];
+        const struct participant *best = problem ? NULL
+                                                 : rival_choose(timing->arena, rival, *contest,
+                                                                task_case, &problem, timing->error);
+        if (best) {
+            *next = *best;
+            field->baseline_count++;
+        } else if (problem) {
+            leave_out(field, rival->name, problem);
+        } else if (timing->error->code != ERROR_NONE) {
+            return false;
+        }
+    }
+    return true;
 }
 
-/* One case: everybody who holds for it. Played again without a kernel that went wrong in it. */
-static bool time_case(struct timing *timing, const struct task_case *task_case, int number)
+/* Everybody who holds for the case. Played again without whoever went wrong in it. */
+static bool play_case(struct timing *timing, const struct task_case *task_case, int number,
+                      struct contest contest, struct field *field)
 {
-    struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
-                                         task_case->scalars, timing->error);
-    struct draw draws[TIMING_DRAWS];
-    if (!binding || !make_draws(timing, task_case, binding, draws))
-        return false;
-    struct contest contest = make_contest(timing, task_case, binding, draws);
-    const struct participant *baselines[CONTEST_MAX];
-    int baseline_count = 0;
-    for (int i = 0; i < timing->rival_count && baseline_count < CONTEST_MAX / 2; i++) {
-        const struct participant *best =
-            best_variant(timing, &timing->rivals[i], contest, task_case);
-        if (best)
-            baselines[baseline_count++] = best;
-    }
     for (bool fault = true; fault;) {
+        int baseline_count = field->baseline_count;
         struct contestant contestants[CONTEST_MAX];
         const struct participant *who[CONTEST_MAX];
         static struct standing standings[CONTEST_MAX];
@@ -265,46 +225,50 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
         }
         contest.judged = count;
         for (int i = 0; i < baseline_count; i++)
-            who[count++] = baselines[i];
+            who[count++] = &field->baselines[i];
         for (int c = 0; c < count; c++)
-            contestants[c] = make_contestant(who[c], task_case);
+            contestants[c] = rival_contestant(who[c], task_case);
         contest.contestants = contestants;
         contest.count = count;
         fault = false;
         if (contest.judged == 0)
             return true;
         if (!contest_run(&contest, standings, timing->error) ||
-            !settle_faults(timing, standings, who, count, number, &fault))
+            !settle_faults(timing, standings, who, count, number, field, &fault))
             return false;
         for (int c = 0; !fault && c < contest.judged; c++)
-            fill_in(timing, binding, contestants, standings, count, c,
+            fill_in(timing, contest.binding, contestants, standings, count, c, field,
                     &who[c]->verdict->cases[number]);
     }
     return true;
 }
 
-/* ---- getting ready ---- */
-
-static bool make_rival(struct timing *timing, const char *name, const struct ir_program *program,
-                       struct rival *rival)
+static bool time_case(struct timing *timing, const struct task_case *task_case, int number)
 {
-    struct baseline baseline;
-    if (baseline_make(timing->arena, name, program, &baseline, timing->error) != BASELINE_READY)
+    struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
+                                         task_case->scalars, timing->error);
+    struct draw draws[TIMING_DRAWS];
+    if (!binding || !make_draws(timing, task_case, binding, draws))
         return false;
-    for (int v = 0; v < baseline.variant_count; v++)
-        if (!compile_variant(timing, name, &baseline.variants[v], program,
-                             &rival->variants[rival->count++]))
-            return false;
-    return true;
+    struct contest contest = make_contest(timing, task_case, binding, draws);
+    struct field *field = arena_new(timing->arena, struct field);
+    bool good = make_field(timing, &contest, task_case, field) &&
+                play_case(timing, task_case, number, contest, field);
+    for (int i = 0; i < field->baseline_count; i++)
+        if (field->baselines[i].command)
+            command_close(field->baselines[i].command);
+    return good;
 }
+
+/* ---- getting ready ---- */
 
 /* The judged kernels that are right so far, then the baselines, then the empty kernel. */
 static bool make_everybody(struct timing *timing, const struct candidate *candidates, int count,
                            const struct ir_program *program)
 {
-    static const char *const standard[] = {"plain", NULL};
     static const struct source empty = {"empty.c", empty_kernel, sizeof empty_kernel - 1};
-    const char *const *names = timing->options->baselines ? timing->options->baselines : standard;
+    const char *const *names = rival_names(timing->arena, timing->task, timing->options);
+    bool asked = timing->options->baselines != NULL;
     int baselines = 0;
     while (names[baselines])
         baselines++;
@@ -322,7 +286,8 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
                                      .verdict = candidates[i].verdict};
     }
     for (int i = 0; i < baselines; i++)
-        if (!make_rival(timing, names[i], program, &timing->rivals[timing->rival_count++]))
+        if (!rival_make(timing->arena, names[i], asked, program,
+                        &timing->rivals[timing->rival_count++], timing->error))
             return false;
     return compile_cached(timing->arena, &empty, &timing->empty, timing->error) &&
            timing->empty.done;
@@ -355,8 +320,7 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
         good = good && time_case(&timing, task_case, i);
     }
     for (int i = 0; i < timing.rival_count; i++)
-        for (int v = 0; v < timing.rivals[i].count; v++)
-            compiled_release(&timing.rivals[i].variants[v].compiled);
+        rival_release(&timing.rivals[i]);
     compiled_release(&timing.empty);
     return good;
 }

@@ -231,6 +231,9 @@ struct loop_statement *loop_store(struct loop_block *block, const struct loop_bu
                                   loop_value offset, loop_value value);
 void loop_note(struct loop_block *block, const char *note);
 
+/* Takes variables that nobody reads out of a finished block (prune.c). */
+void loop_prune(struct loop_block *block);
+
 /* ---- widening (widen.c) ---- */
 
 /*

@@ -208,23 +208,26 @@ static bool uninline_stage(struct change *change)
 static const struct {
     bool (*step)(struct change *change);
     int weight;
+    unsigned kind;
 } STEPS[] = {
-    {move_decision, 10}, {refill_group, 1}, {merge_groups, 2},
-    {split_group, 1},    {inline_group, 1}, {uninline_stage, 1},
+    {move_decision, 10, PLAN_CHANGE_DECISION}, {refill_group, 1, PLAN_CHANGE_SKELETON},
+    {merge_groups, 2, PLAN_CHANGE_GROUPS},     {split_group, 1, PLAN_CHANGE_GROUPS},
+    {inline_group, 1, PLAN_CHANGE_GROUPS},     {uninline_stage, 1, PLAN_CHANGE_GROUPS},
 };
 
 enum { STEP_COUNT = sizeof STEPS / sizeof *STEPS };
 
-static bool take_step(struct change *change)
+static bool take_step(struct change *change, unsigned kinds)
 {
     int total = 0;
     for (int i = 0; i < STEP_COUNT; i++)
-        total += STEPS[i].weight;
+        total += STEPS[i].kind & kinds ? STEPS[i].weight : 0;
     int at = draw(change, total);
     for (int i = 0; i < STEP_COUNT; i++) {
-        if (at < STEPS[i].weight)
+        int weight = STEPS[i].kind & kinds ? STEPS[i].weight : 0;
+        if (at < weight)
             return STEPS[i].step(change);
-        at -= STEPS[i].weight;
+        at -= weight;
     }
     return false;
 }
@@ -239,17 +242,23 @@ static bool accepts(const struct plan_space *space, struct plan *changed, const 
     return strcmp(before, after) != 0;
 }
 
-struct plan *plan_mutate(const struct plan_space *space, struct random *random,
-                         const struct plan *plan)
+struct plan *plan_change(const struct plan_space *space, struct random *random,
+                         const struct plan *plan, unsigned kinds)
 {
     char before[65];
     plan_hash(plan, space->graph, before);
     for (int i = 0; i < MUTATE_TRIES; i++) {
         struct change change = {space, random, plan_copy(space->arena, plan)};
-        if (take_step(&change) && accepts(space, change.plan, before))
+        if (take_step(&change, kinds) && accepts(space, change.plan, before))
             return change.plan;
     }
     return NULL;
+}
+
+struct plan *plan_mutate(const struct plan_space *space, struct random *random,
+                         const struct plan *plan)
+{
+    return plan_change(space, random, plan, PLAN_CHANGE_ANY);
 }
 
 /* ---- crossover ---- */

@@ -142,6 +142,17 @@ struct plan_space {
  * groups made one, one made two, a map inlined or not. NULL: none was found in many tries. */
 struct plan *plan_mutate(const struct plan_space *space, struct random *random,
                          const struct plan *plan);
+
+enum plan_change { /* kinds of steps, a mask */
+                   PLAN_CHANGE_DECISION = 1,
+                   PLAN_CHANGE_SKELETON = 2,
+                   PLAN_CHANGE_GROUPS = 4, /* merged, split, a map inlined or not */
+                   PLAN_CHANGE_ANY = 7,
+};
+
+/* The same by steps of these kinds only. */
+struct plan *plan_change(const struct plan_space *space, struct random *random,
+                         const struct plan *plan, unsigned kinds);
 /* A legal plan with groups and decisions of both; NULL: none was found. */
 struct plan *plan_cross(const struct plan_space *space, struct random *random, const struct plan *a,
                         const struct plan *b);

@@ -39,9 +39,13 @@ static void write_times(struct json *json, const struct case_result *result)
         const struct speedup *speedup = &result->speedups[i];
         json_object(json, NULL);
         json_string(json, "baseline", speedup->baseline);
-        json_double(json, "microseconds", speedup->microseconds);
-        write_interval(json, "ratio", &speedup->ratio);
-        json_bool(json, "decided", speedup->decided);
+        json_string(json, "problem", speedup->problem);
+        if (!speedup->problem) {
+            json_double(json, "microseconds", speedup->microseconds);
+            json_bool(json, "self_reported", speedup->self_reported);
+            write_interval(json, "ratio", &speedup->ratio);
+            json_bool(json, "decided", speedup->decided);
+        }
         json_end(json);
     }
     json_end(json);

@@ -42,6 +42,8 @@ struct speedup {
     double microseconds;   /* of the baseline */
     struct interval ratio; /* baseline's time over the kernel's: above 1 the kernel is faster */
     bool decided;          /* the interval excludes 1 */
+    bool self_reported;    /* the baseline measured itself: an external program */
+    const char *problem;   /* not NULL: there was no comparison, and why */
 };
 
 struct case_result {
@@ -57,7 +59,7 @@ struct case_result {
     double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
     bool cold;                   /* timed with empty caches */
     bool cut;                    /* timed in few rounds only: clearly slower than another */
-    struct speedup *speedups;
+    struct speedup *speedups;    /* those with a problem come last */
     int speedup_count;
 };
 

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-extern const struct skeleton skeleton_plain;
+extern const struct skeleton skeleton_contract, skeleton_plain;
 
 const struct skeleton *const skeletons[] = {
+    &skeleton_contract,
     &skeleton_plain, /* fits everything: stays last */
     NULL,
 };

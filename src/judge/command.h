@@ -1,0 +1,35 @@
+/*
+ * Private to src/judge: an external program as a baseline. docs/judge.md has the protocol.
+ */
+#ifndef SMELT_JUDGE_COMMAND_H
+#define SMELT_JUDGE_COMMAND_H
+
+#include "judge/private.h"
+
+enum {
+    COMMAND_ROUNDS = 5,      /* launches of it in a contest: many programs are slow to start */
+    COMMAND_REPEAT = 50,     /* calls it is asked to time, */
+    COMMAND_SECONDS = 60,    /* and how long it may take, over the limit of a call */
+    COMMAND_TIMES = 100000,  /* most numbers it may give back */
+    COMMAND_BYTES = 4 << 20, /* the largest seconds.txt that is read */
+};
+
+struct command;
+
+/* Folders with the inputs of every draw, which stays the caller's; NULL with the error set. */
+struct command *command_open(struct arena *arena, const char *const *arguments,
+                             const struct ir_binding *binding, const struct draw *draws,
+                             int draw_count, int threads, double call_seconds, struct error *error);
+void command_close(struct command *command);
+
+/* How one launch of it fared. */
+struct command_lap {
+    enum outcome outcome; /* OK: its outputs are right and it said how long a call takes */
+    char message[200];
+    double seconds; /* of one call: the median of what it wrote */
+};
+
+/* Runs it on one of the draws, in turn, and compares its outputs. */
+void command_run(struct command *command, struct command_lap *lap);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * contract: matrix products and all that is one (linear layers, batches, convolutions by implicit
+ * GEMM), with whatever computes the factors before and the maps after.
+ *
+ *     for terms by block.k
+ *         both factors into panels (pack.a, pack.b), guards and conversions on the way
+ *         for rows by block.m, columns by block.n                 <- threads
+ *             for panels of columns, panels of rows
+ *                 a tile of tile.m x tile.n sums in registers, over the block of terms
+ *
+ * Sums of a block are added to those of the blocks before, so errors grow with the blocks and with
+ * their length, not with the product. At the last block the maps that follow are applied.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skeleton/contract.h"
+
+#define REFUSE(why, ...) (snprintf((why)->text, sizeof(why)->text, __VA_ARGS__), false)
+
+static bool contract_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
+{
+    struct contract contract;
+    return contract_classify(group, &contract, why_not);
+}
+
+/* ---- what is open ---- */
+
+static const char *const tile_m[] = {"1", "2", "3",  "4",  "5",  "6",  "7",
+                                     "8", "9", "10", "11", "12", "13", "14"};
+static const char *const tile_n[] = {"2",  "4",  "6",  "8",  "12", "16", "24",
+                                     "32", "48", "64", "80", "96", "128"};
+static const char *const block_m[] = {"16", "32", "48", "64", "96", "128", "192", "256", "384"};
+static const char *const block_n[] = {"32",  "64",  "128",  "192",  "256",  "384",
+                                      "512", "768", "1024", "2048", "4096", "1048576"};
+static const char *const block_k[] = {"16", "32", "64", "128", "192", "256", "384", "512", "768"};
+static const char *const yes_no[] = {"no", "yes"};
+static const char *const parallels[] = {"tiles", "batch"};
+static const char *const threads[] = {"1", "2", "4", "8", "16", "32", "64", "128"};
+
+#define SLOT(key, note, values, seed)                                     \
+    {                                                                     \
+        key, note, values, (int)(sizeof(values) / sizeof *(values)), seed \
+    }
+
+static const struct plan_slot all_slots[] = {
+    SLOT("tile.m", "rows of a tile of sums in registers", tile_m, 5),
+    SLOT("tile.n", "columns of the tile: a multiple of the lanes", tile_n, 9),
+    SLOT("block.m", "rows of the first factor that stay in the second-level cache", block_m, 7),
+    SLOT("block.n", "columns a thread takes at a time", block_n, 11),
+    SLOT("block.k", "terms summed before sums go back to memory", block_k, 7),
+    SLOT("pack.a", "rows are copied into panels first", yes_no, 1),
+    SLOT("pack.b", "columns are copied into panels first", yes_no, 1),
+    SLOT("parallel", "what threads share out", parallels, 0),
+    SLOT("threads", "rows are cut so that so many threads have the same to do", threads, 1),
+};
+
+static void contract_open(const struct skeleton_group *group, struct skeleton_slots *slots)
+{
+    for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++)
+        vector_push(group->arena, slots, all_slots[i]);
+}
+
+/* ---- decisions as numbers ---- */
+
+struct decisions {
+    int lanes;
+    int64_t rows, columns, block_m, block_n, block_k, threads;
+    bool pack_a, pack_b, slices;
+};
+
+static struct decisions read_decisions(const struct contract *contract,
+                                       const struct plan_group *plan)
+{
+    struct decisions decisions = {
+        .lanes = contract->group->target->vector_bytes / contract->element,
+        .rows = plan_number(plan, "tile.m", 6),
+        .columns = plan_number(plan, "tile.n", 64),
+        .block_m = plan_number(plan, "block.m", 256),
+        .block_n = plan_number(plan, "block.n", 1048576),
+        .block_k = plan_number(plan, "block.k", 512),
+        .threads = plan_number(plan, "threads", 1),
+        .pack_a = !plan_is(plan, "pack.a", "no"),
+        .pack_b = !plan_is(plan, "pack.b", "no"),
+        .slices = plan_is(plan, "parallel", "batch"),
+    };
+    return decisions;
+}
+
+static bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                           struct skeleton_reason *why_not)
+{
+    struct contract contract;
+    if (!contract_classify(group, &contract, why_not))
+        return false;
+    struct decisions d = read_decisions(&contract, plan);
+    int64_t vectors = d.columns / d.lanes;
+    if (d.columns % d.lanes)
+        return REFUSE(why_not, "tile.n %d is no multiple of the %d lanes", (int)d.columns, d.lanes);
+    if (d.rows > CONTRACT_MAX_ROWS || vectors > CONTRACT_MAX_VECTORS)
+        return REFUSE(why_not, "a tile has at most %d rows and %d vectors", CONTRACT_MAX_ROWS,
+                      CONTRACT_MAX_VECTORS);
+    if (d.rows * vectors + vectors + 1 > group->target->registers)
+        return REFUSE(why_not, "%d x %d sums need more than the %d vector registers", (int)d.rows,
+                      (int)vectors, group->target->registers);
+    if (d.slices && contract.sets[CONTRACT_BATCH].count == 0)
+        return REFUSE(why_not, "there is no batch to share out");
+    return true;
+}
+
+/* ---- cost ---- */
+
+/* Cycles of the tile's loop for one term: additions, loads, the wait for an addition; and a little
+ * for every load, since they come from ever further away. */
+static double tile_cycles(double rows, double vectors)
+{
+    return fmax(fmax(rows * vectors, vectors + rows / 2), 4) + 0.1 * (rows / 2 + vectors);
+}
+
+/* Cycles of all tiles of one product, in units of one vector addition. */
+static double tiles_cost(const struct contract *contract, double rows, double vectors, int lanes)
+{
+    const struct contract_indices *n = &contract->sets[CONTRACT_N];
+    int64_t last = 1;
+    if (contract->group->binding)
+        ir_size_eval(contract->group->part->indices[n->at[n->count - 1]].extent,
+                     contract->group->binding->sizes, &last);
+    last = last > 0 ? last : 1;
+    double total = n->size / (double)last * ceil((double)last / lanes);
+    double tiles = ceil(contract->sets[CONTRACT_M].size / rows) * ceil(total / vectors);
+    double terms = contract->sets[CONTRACT_K].size;
+    return tiles * (terms * tile_cycles(rows, vectors) + 3 * rows * vectors + 30);
+}
+
+static struct skeleton_cost contract_predict(const struct skeleton_group *group,
+                                             const struct plan_group *plan)
+{
+    struct contract contract;
+    struct skeleton_reason why_not;
+    struct skeleton_cost cost = {0};
+    if (!contract_classify(group, &contract, &why_not))
+        return cost;
+    struct decisions d = read_decisions(&contract, plan);
+    const struct contract_indices *sets = contract.sets;
+    double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
+    double batch = sets[CONTRACT_BATCH].size, vectors = (double)d.columns / d.lanes;
+    double used = fmin((double)group->target->threads,
+                       d.slices ? batch : ceil(m / (double)d.rows) * ceil(n / (double)d.columns));
+    double rate = group->target->fma > 0 ? group->target->fma : 5e10;
+    rate *= 2.0 / contract.element; /* a multiply-add is two operations */
+    cost.operations = 2 * batch * m * n * k;
+    cost.bytes = batch * (m * k + k * n + m * n) * contract.element;
+    double copied = (d.pack_a ? m * k : 0) + (d.pack_b ? k * n : 0);
+    double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors, d.lanes);
+    seconds = seconds * d.lanes / rate + batch * copied / (rate / d.lanes);
+    cost.seconds = seconds / fmax(used, 1);
+    if (group->target->memory > 0)
+        cost.seconds = fmax(cost.seconds, cost.bytes / group->target->memory / fmax(used, 1));
+    cost.scratch = (int64_t)(copied * contract.element * (d.slices ? batch : 1));
+    cost.vectors = (int)(d.rows * (int64_t)vectors + (int64_t)vectors + 1);
+    cost.stack = d.rows * d.columns * contract.element;
+    return cost;
+}
+
+/* ---- what to try first ---- */
+
+static void set_number(struct arena *arena, struct plan_group *plan, const char *key,
+                       const char *const *values, int count, double wanted)
+{
+    int best = 0;
+    for (int i = 1; i < count; i++) {
+        if (fabs(atof(values[i]) - wanted) < fabs(atof(values[best]) - wanted))
+            best = i;
+    }
+    plan_set(arena, plan, key, values[best]);
+}
+
+#define SET_NUMBER(arena, plan, key, values, wanted) \
+    set_number(arena, plan, key, values, (int)(sizeof(values) / sizeof *(values)), wanted)
+
+/* The tile that wastes least: on edges, on loads, on waiting. */
+static void choose_tile(const struct contract *contract, int lanes, int *rows, int *vectors)
+{
+    double best = INFINITY;
+    int registers = contract->group->target->registers;
+    for (int v = 1; v <= 4; v++) {
+        for (int r = 1; r <= 14 && r * v + v + 1 < registers; r++) {
+            double cost = tiles_cost(contract, r, v, lanes);
+            if (cost < best * 0.995) {
+                best = cost;
+                *rows = r;
+                *vectors = v;
+            }
+        }
+    }
+}
+
+static void seed(const struct contract *contract, struct plan_group *plan)
+{
+    const struct skeleton_group *group = contract->group;
+    const struct contract_indices *sets = contract->sets;
+    struct arena *arena = group->arena;
+    int lanes = group->target->vector_bytes / contract->element, rows = 1, vectors = 1;
+    choose_tile(contract, lanes, &rows, &vectors);
+    double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
+    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && m * n * k < 1e8;
+    double used = batch ? 1 : group->target->threads;
+    SET_NUMBER(arena, plan, "tile.m", tile_m, rows);
+    SET_NUMBER(arena, plan, "tile.n", tile_n, vectors * lanes);
+    SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? fmax(k, 256) : 512);
+    SET_NUMBER(arena, plan, "block.m", block_m,
+               fmin(256, (double)group->target->l2 / 2 / contract->element / 512));
+    /* few rows: threads take columns */
+    bool wide = m < rows * 2 * used;
+    SET_NUMBER(arena, plan, "block.n", block_n,
+               wide ? fmax(n / used / 2, vectors * lanes) : 1048576);
+    plan_set(arena, plan, "pack.a", n > 3.0 * vectors * lanes || k < 16 ? "yes" : "no");
+    plan_set(arena, plan, "pack.b", m > 2.0 * rows || !contract->columns_contiguous ? "yes" : "no");
+    plan_set(arena, plan, "parallel", batch ? "batch" : "tiles");
+    SET_NUMBER(arena, plan, "threads", threads, wide ? 1 : used);
+}
+
+static int contract_seeds(const struct skeleton_group *group, struct plan_group *plans, int most)
+{
+    struct contract contract;
+    struct skeleton_reason why_not;
+    if (most < 1 || !contract_classify(group, &contract, &why_not))
+        return 0;
+    seed(&contract, &plans[0]);
+    return 1;
+}
+
+const struct skeleton skeleton_contract = {
+    .name = "contract",
+    .note = "matrix products and what is one: panels, tiles of sums in registers",
+    .match = contract_match,
+    .open = contract_open,
+    .legal = contract_legal,
+    .predict = contract_predict,
+    .seeds = contract_seeds,
+    .lower = contract_lower,
+};

@@ -1,0 +1,125 @@
+/*
+ * contract: a sum of products as a product of matrices. Private to the contract_*.c files.
+ *
+ * The indices of the sum fall into four sets. M: on the left, only the first factor depends on it.
+ * N: on the left, only the second does. K: summed over. BATCH: the rest, on the left. Each set is
+ * counted through as one number; its indices are the digits.
+ *
+ * The last index of N runs in lanes, so that a vector is one place of the other N indices and
+ * several places of the last: convolutions read and write rows of images then, whatever their
+ * padding.
+ */
+#ifndef SMELT_SKELETON_CONTRACT_H
+#define SMELT_SKELETON_CONTRACT_H
+
+#include "skeleton/skeleton.h"
+
+enum {
+    CONTRACT_MAX_TERMS = 8,    /* a product of more is for `row` */
+    CONTRACT_MAX_INDICES = 16, /* of one set */
+    CONTRACT_MAX_AFTER = 32,   /* maps after the sum */
+    CONTRACT_MAX_ROWS = 16,
+    CONTRACT_MAX_VECTORS = 8,
+};
+
+enum contract_set {
+    CONTRACT_BATCH,
+    CONTRACT_M,
+    CONTRACT_N,
+    CONTRACT_K,
+    CONTRACT_SETS,
+    CONTRACT_NOWHERE = CONTRACT_SETS,
+};
+
+struct contract_term { /* of the product: multiplied, or divided by */
+    int node;
+    bool inverse;
+    bool second; /* part of the factor that runs in lanes */
+};
+
+struct contract_indices {
+    int at[CONTRACT_MAX_INDICES]; /* numbers in the part, outermost first */
+    int count;
+    double size; /* at the binding */
+};
+
+struct contract {
+    const struct skeleton_group *group;
+    const struct ir_stage *stage; /* the sum */
+    int tensor;                   /* what it defines */
+    enum dtype dtype;             /* summed in */
+    int element;                  /* bytes */
+    struct contract_term terms[CONTRACT_MAX_TERMS];
+    int term_count;
+    bool negative;
+    struct contract_indices sets[CONTRACT_SETS];
+    const struct ir_stage *after[CONTRACT_MAX_AFTER]; /* maps of the group, in order */
+    int after_count;
+    bool columns_contiguous; /* the second factor is a load whose lanes are neighbours */
+};
+
+void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
+                    struct loop_kernel *kernel);
+
+/* contract_match.c */
+bool contract_classify(const struct skeleton_group *group, struct contract *contract,
+                       struct skeleton_reason *why_not);
+
+/* What the plan decided, and the sizes as expressions. */
+struct contract_code {
+    const struct contract *contract;
+    struct arena *arena;
+    struct loop_kernel *kernel;
+    struct skeleton_values values;
+    int lanes, rows, vectors;          /* of a tile: rows x vectors of lanes */
+    int64_t block_m, block_n, block_k; /* rows, columns, terms */
+    bool pack_a, pack_b;               /* copied into panels */
+    bool slices;                       /* threads share out the batch, not the tiles */
+    loop_value m, k;                   /* sizes of the sets */
+    loop_value lane_extent;            /* of the index that runs in lanes */
+    loop_value lane_blocks;            /* vectors it takes */
+    loop_value vector_total;           /* all of N */
+    loop_value row_panels, column_panels;
+    const struct loop_buffer *a, *b, *partial;
+    loop_value slice;                 /* number of the batch; NULL: panels are shared */
+    const struct loop_variable *lane; /* stands for the index that runs in lanes */
+    loop_value *done;                 /* per tensor: what a map of the group gave here */
+};
+
+/* A panel of columns: which places its vectors stand for. */
+struct contract_columns {
+    loop_value outer[CONTRACT_MAX_VECTORS][CONTRACT_MAX_INDICES]; /* the other N indices */
+    loop_value from[CONTRACT_MAX_VECTORS];                        /* first place of the lanes */
+    loop_value count[CONTRACT_MAX_VECTORS];                       /* lanes that exist */
+};
+
+/* contract_values.c */
+void contract_open_set(struct contract_code *code, struct loop_block *block, enum contract_set set,
+                       loop_value number);
+void contract_open_columns(struct contract_code *code, struct loop_block *block, loop_value panel,
+                           struct contract_columns *columns);
+void contract_open_vector(struct contract_code *code, const struct contract_columns *columns,
+                          int vector);
+loop_value contract_factor(struct contract_code *code, bool second);
+loop_value contract_row(struct contract_code *code, loop_value panel, loop_value row);
+
+/* contract_pack.c */
+loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term);
+loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term);
+void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
+                        loop_value terms);
+void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value first,
+                           loop_value terms);
+
+/* contract_tile.c: one tile of rows x columns over a block of the sum */
+struct contract_tile {
+    loop_value row_panel, column_panel;
+    loop_value first, terms; /* of the sum */
+};
+void contract_tile(struct contract_code *code, struct loop_block *block,
+                   const struct contract_tile *tile);
+/* The maps after the sum, and what is needed of them stored, for one vector of a row. */
+void contract_finish(struct contract_code *code, struct loop_block *block, loop_value sum,
+                     const struct skeleton_lanes *lanes);
+
+#endif

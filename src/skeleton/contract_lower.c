@@ -1,0 +1,218 @@
+/*
+ * contract, the loops around the tiles: batch, blocks of terms, packing, blocks shared out among
+ * threads.
+ */
+#include "skeleton/contract.h"
+
+/* ---- sizes ---- */
+
+static const struct ir_size *size_of(struct arena *arena, int64_t value)
+{
+    return ir_size_constant(arena, value);
+}
+
+static const struct ir_size *size_ceil(struct arena *arena, const struct ir_size *a, int64_t by)
+{
+    a = ir_size_make(arena, IR_SIZE_ADD, a, size_of(arena, by - 1));
+    return ir_size_make(arena, IR_SIZE_DIV, a, size_of(arena, by));
+}
+
+/* How many values the first `count` indices of a set have together. */
+static const struct ir_size *set_size(const struct contract *contract, enum contract_set set,
+                                      int count)
+{
+    struct arena *arena = contract->group->arena;
+    const struct ir_size *size = size_of(arena, 1);
+    for (int i = 0; i < count; i++) {
+        int index = contract->sets[set].at[i];
+        size = ir_size_make(arena, IR_SIZE_MUL, size, contract->group->part->indices[index].extent);
+    }
+    return size;
+}
+
+struct sizes {
+    const struct ir_size *m, *k, *batch, *lane_blocks, *vectors, *row_panels, *column_panels;
+};
+
+static struct sizes sizes_make(const struct contract_code *code)
+{
+    const struct contract *contract = code->contract;
+    const struct contract_indices *n = &contract->sets[CONTRACT_N];
+    struct arena *arena = contract->group->arena;
+    struct sizes sizes;
+    sizes.m = set_size(contract, CONTRACT_M, contract->sets[CONTRACT_M].count);
+    sizes.k = set_size(contract, CONTRACT_K, contract->sets[CONTRACT_K].count);
+    sizes.batch = set_size(contract, CONTRACT_BATCH, contract->sets[CONTRACT_BATCH].count);
+    sizes.lane_blocks =
+        size_ceil(arena, contract->group->part->indices[n->at[n->count - 1]].extent, code->lanes);
+    sizes.vectors = ir_size_make(arena, IR_SIZE_MUL, set_size(contract, CONTRACT_N, n->count - 1),
+                                 sizes.lane_blocks);
+    sizes.row_panels = size_ceil(arena, sizes.m, code->rows);
+    sizes.column_panels = size_ceil(arena, sizes.vectors, code->vectors);
+    return sizes;
+}
+
+/* ---- memory ---- */
+
+static const struct loop_buffer *scratch(struct contract_code *code, const char *name,
+                                         const struct ir_size *panels, const struct sizes *sizes,
+                                         int64_t width)
+{
+    struct arena *arena = code->arena;
+    const struct ir_size *count = ir_size_make(arena, IR_SIZE_MUL, panels, size_of(arena, width));
+    if (code->slices)
+        count = ir_size_make(arena, IR_SIZE_MUL, count, sizes->batch);
+    return loop_scratch(code->kernel, name, code->contract->dtype, count);
+}
+
+static void make_buffers(struct contract_code *code, const struct sizes *sizes)
+{
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    if (code->pack_a)
+        code->a = scratch(code, "rows", sizes->row_panels, sizes, code->block_k * code->rows);
+    if (code->pack_b)
+        code->b = scratch(code, "columns", sizes->column_panels, sizes, code->block_k * width);
+    const struct ir_size *tiles =
+        ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, sizes->column_panels);
+    /* none when all terms are one block */
+    const struct ir_size *blocks = size_ceil(arena, sizes->k, code->block_k);
+    blocks = ir_size_make(arena, IR_SIZE_MAX, blocks, size_of(arena, 1));
+    blocks = ir_size_make(arena, IR_SIZE_SUB, blocks, size_of(arena, 1));
+    blocks = ir_size_make(arena, IR_SIZE_MIN, blocks, size_of(arena, 1));
+    tiles = ir_size_make(arena, IR_SIZE_MUL, tiles, blocks);
+    code->partial = scratch(code, "partial", tiles, sizes, code->rows * width);
+}
+
+/* ---- loops ---- */
+
+static loop_value ceil_by(struct arena *arena, loop_value a, loop_value by)
+{
+    a = loop_add(arena, a, loop_sub(arena, by, loop_integer(arena, 1)));
+    return loop_apply(arena, IR_FLOORDIV, a, by, NULL);
+}
+
+/* Panels of rows a block has: at most what was decided, and all threads have as many blocks. */
+static loop_value row_step(struct contract_code *code, struct loop_block *block, int64_t threads)
+{
+    struct arena *arena = code->arena;
+    int64_t most = code->block_m / code->rows > 0 ? code->block_m / code->rows : 1;
+    loop_value count = loop_integer(arena, threads), one = loop_integer(arena, 1);
+    if (threads <= 1)
+        return loop_integer(arena, most);
+    loop_value blocks = ceil_by(arena, code->row_panels, loop_integer(arena, most * threads));
+    blocks = loop_apply(arena, IR_MAX, loop_mul(arena, blocks, count), one, NULL);
+    loop_value step = ceil_by(arena, code->row_panels, blocks);
+    step = loop_apply(arena, IR_MAX, step, one, NULL);
+    return loop_of(arena, loop_let(block, "row_block", step));
+}
+
+static void lower_tiles(struct contract_code *code, struct loop_block *block, int64_t threads,
+                        loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    enum loop_kind kind = code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    int64_t wide = code->block_n / width > 0 ? code->block_n / width : 1;
+    loop_value zero = loop_integer(arena, 0), columns = loop_integer(arena, wide);
+    loop_value rows = row_step(code, block, code->slices ? 1 : threads);
+    struct loop_variable *row_block, *column_block, *row, *column;
+    struct loop_block *body =
+        loop_for(block, kind, "rows_from", zero, code->row_panels, rows, &row_block);
+    loop_note_loop(block, arena_printf(arena, "block.m %lld", (long long)code->block_m));
+    struct loop_block *inner =
+        loop_for(body, kind, "columns_from", zero, code->column_panels, columns, &column_block);
+    loop_note_loop(body, arena_printf(arena, "block.n %lld", (long long)code->block_n));
+    loop_value row_end = loop_add(arena, loop_of(arena, row_block), rows);
+    loop_value column_end = loop_add(arena, loop_of(arena, column_block), columns);
+    struct loop_block *over =
+        loop_for(inner, LOOP_SERIAL, "column_panel", loop_of(arena, column_block),
+                 loop_min(arena, column_end, code->column_panels), NULL, &column);
+    struct loop_block *tiles = loop_for(over, LOOP_SERIAL, "row_panel", loop_of(arena, row_block),
+                                        loop_min(arena, row_end, code->row_panels), NULL, &row);
+    loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
+    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
+    contract_tile(code, tiles, &tile);
+}
+
+static void lower_product(struct contract_code *code, struct loop_block *block, int64_t threads)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *from;
+    loop_value zero = loop_integer(arena, 0), one = loop_integer(arena, 1);
+    loop_value step = loop_integer(arena, code->block_k);
+    /* a sum of no terms is still written */
+    loop_value end = loop_apply(arena, IR_MAX, code->k, one, NULL);
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "terms_from", zero, end, step, &from);
+    loop_note_loop(block, arena_printf(arena, "block.k %lld", (long long)code->block_k));
+    loop_value first = loop_of(arena, from);
+    loop_value terms = loop_min(arena, step, loop_sub(arena, code->k, first));
+    terms = loop_of(arena, loop_let(body, "terms", terms));
+    if (code->pack_a)
+        contract_pack_rows(code, body, first, terms);
+    if (code->pack_b)
+        contract_pack_columns(code, body, first, terms);
+    lower_tiles(code, body, threads, first, terms);
+}
+
+static void code_sizes(struct contract_code *code, struct loop_block *block,
+                       const struct sizes *sizes)
+{
+    const struct contract *contract = code->contract;
+    const struct contract_indices *n = &contract->sets[CONTRACT_N];
+    const struct ir_size *lanes = contract->group->part->indices[n->at[n->count - 1]].extent;
+    struct skeleton_values *values = &code->values;
+    struct arena *arena = code->arena;
+    code->m = loop_of(arena, loop_let(block, "rows", skeleton_size(values, sizes->m)));
+    code->k = loop_of(arena, loop_let(block, "sum_terms", skeleton_size(values, sizes->k)));
+    code->lane_extent = skeleton_size(values, lanes);
+    code->lane_blocks =
+        loop_of(arena, loop_let(block, "lane_blocks", skeleton_size(values, sizes->lane_blocks)));
+    code->vector_total =
+        loop_of(arena, loop_let(block, "vectors", skeleton_size(values, sizes->vectors)));
+    code->row_panels =
+        loop_of(arena, loop_let(block, "row_panels", skeleton_size(values, sizes->row_panels)));
+    code->column_panels = loop_of(
+        arena, loop_let(block, "column_panels", skeleton_size(values, sizes->column_panels)));
+}
+
+void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
+                    struct loop_kernel *kernel)
+{
+    struct contract contract;
+    struct skeleton_reason why_not;
+    struct arena *arena = kernel->arena;
+    if (!contract_classify(group, &contract, &why_not))
+        return;
+    struct contract_code code = {.contract = &contract, .arena = arena, .kernel = kernel};
+    code.lanes = group->target->vector_bytes / contract.element;
+    code.rows = (int)plan_number(plan, "tile.m", 6);
+    code.vectors = (int)plan_number(plan, "tile.n", 64) / code.lanes;
+    code.block_m = plan_number(plan, "block.m", 256);
+    code.block_n = plan_number(plan, "block.n", 1048576);
+    code.block_k = plan_number(plan, "block.k", 512);
+    code.pack_a = !plan_is(plan, "pack.a", "no");
+    code.pack_b = !plan_is(plan, "pack.b", "no");
+    code.slices = plan_is(plan, "parallel", "batch");
+    code.values = (struct skeleton_values){.group = group, .kernel = kernel};
+    code.values.indices =
+        arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
+    struct loop_variable *lane = arena_new(arena, struct loop_variable);
+    *lane = (struct loop_variable){"lane", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    code.lane = lane;
+    struct sizes sizes = sizes_make(&code);
+    make_buffers(&code, &sizes);
+    struct loop_block *whole = loop_function(kernel, plan->name, "a sum of products, tile by tile");
+    struct loop_block *block = whole;
+    code_sizes(&code, block, &sizes);
+    struct loop_variable *slice;
+    if (contract.sets[CONTRACT_BATCH].count > 0) {
+        block = loop_for(block, code.slices ? LOOP_PARALLEL : LOOP_SERIAL, "slice",
+                         loop_integer(arena, 0), skeleton_size(&code.values, sizes.batch), NULL,
+                         &slice);
+        contract_open_set(&code, block, CONTRACT_BATCH, loop_of(arena, slice));
+        code.slice = code.slices ? loop_of(arena, slice) : NULL;
+    }
+    lower_product(&code, block, plan_number(plan, "threads", 1));
+    loop_prune(whole);
+}

@@ -1,0 +1,120 @@
+/*
+ * contract, packing: factors copied into panels, in the order the tiles read them.
+ *
+ * A panel of rows holds, term after term, one element per row; a panel of columns one vector per
+ * vector of the tile. Conversions, guards and whatever the factor computes are done here, once per
+ * element and not once per use.
+ */
+#include "skeleton/contract.h"
+
+static enum loop_kind shared_loop(const struct contract_code *code)
+{
+    return code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+}
+
+/* Where a panel begins, in elements: slices have panels of their own. */
+static loop_value panel_start(struct contract_code *code, loop_value panel, loop_value panels,
+                              int width)
+{
+    struct arena *arena = code->arena;
+    if (code->slice)
+        panel = loop_add(arena, loop_mul(arena, code->slice, panels), panel);
+    return loop_mul(arena, panel, loop_integer(arena, code->block_k * width));
+}
+
+loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term)
+{
+    struct arena *arena = code->arena;
+    loop_value start = panel_start(code, panel, code->row_panels, code->rows);
+    return loop_add(arena, start, loop_mul(arena, term, loop_integer(arena, code->rows)));
+}
+
+loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term)
+{
+    struct arena *arena = code->arena;
+    int width = code->vectors * code->lanes;
+    loop_value start = panel_start(code, panel, code->column_panels, width);
+    return loop_add(arena, start, loop_mul(arena, term, loop_integer(arena, width)));
+}
+
+/* Rows next to each other in memory: all rows of the panel are loaded at once. */
+static bool rows_are_neighbours(struct contract_code *code, struct loop_block *block,
+                                struct loop_variable *row)
+{
+    if (code->contract->sets[CONTRACT_M].count != 1)
+        return false;
+    contract_open_set(code, block, CONTRACT_M, loop_of(code->arena, row));
+    loop_value value = contract_factor(code, false);
+    if (value->op != LOOP_LOAD || value->mask)
+        return false;
+    loop_value step = loop_step(code->arena, value->offset, row);
+    return step && step->op == LOOP_INTEGER && step->integer == 1;
+}
+
+static int power_of_two(int least)
+{
+    int power = 1;
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
+                        loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *panel, *term, *row = arena_new(arena, struct loop_variable);
+    *row = (struct loop_variable){"row", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    loop_note(block, "rows into panels");
+    struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
+                                       code->row_panels, NULL, &panel);
+    loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
+    loop_value rows[CONTRACT_MAX_ROWS];
+    for (int i = 0; i < code->rows; i++) {
+        rows[i] = contract_row(code, loop_of(arena, panel), loop_integer(arena, i));
+        rows[i] = loop_of(arena, loop_let(body, "row", loop_min(arena, rows[i], last)));
+    }
+    struct loop_block *inner =
+        loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);
+    contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    loop_value place = contract_row_place(code, loop_of(arena, panel), loop_of(arena, term));
+    if (code->rows > 2 && rows_are_neighbours(code, inner, row)) {
+        loop_value count = loop_sub(arena, code->m, rows[0]);
+        count = loop_min(arena, count, loop_integer(arena, code->rows));
+        struct skeleton_lanes lanes = {row, power_of_two(code->rows), rows[0], count};
+        loop_value value = contract_factor(code, false);
+        skeleton_widen(inner, &lanes, &value, 1);
+        loop_store(inner, code->a, place, value)->count = loop_integer(arena, code->rows);
+        return;
+    }
+    for (int i = 0; i < code->rows; i++) {
+        contract_open_set(code, inner, CONTRACT_M, rows[i]);
+        loop_value value = contract_factor(code, false);
+        loop_store(inner, code->a, loop_add(arena, place, loop_integer(arena, i)), value);
+    }
+}
+
+void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value first,
+                           loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *panel, *term;
+    struct contract_columns columns;
+    loop_note(block, "columns into panels");
+    struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
+                                       code->column_panels, NULL, &panel);
+    contract_open_columns(code, body, loop_of(arena, panel), &columns);
+    loop_value values[CONTRACT_MAX_VECTORS];
+    struct loop_block *inner =
+        loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);
+    contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    loop_value place = contract_column_place(code, loop_of(arena, panel), loop_of(arena, term));
+    for (int i = 0; i < code->vectors; i++) {
+        contract_open_vector(code, &columns, i);
+        struct skeleton_lanes lanes = {code->lane, code->lanes, columns.from[i], columns.count[i]};
+        values[i] = contract_factor(code, true);
+        skeleton_widen(inner, &lanes, &values[i], 1);
+        loop_store(inner, code->b, loop_add(arena, place, loop_integer(arena, i * code->lanes)),
+                   loop_splat(arena, values[i], code->lanes));
+    }
+}

@@ -1,0 +1,230 @@
+/*
+ * contract, the tile: rows x vectors of sums in registers over a block of terms.
+ *
+ * All that is inside the loop over terms is written out: one load per vector of columns, one per
+ * row, and a multiplication with addition for each pair, which compilers make one instruction of.
+ */
+#include "skeleton/contract.h"
+
+struct tile { /* while a tile is written */
+    const struct contract_tile *at;
+    const struct loop_buffer *sums;
+    struct contract_columns columns;
+    loop_value rows[CONTRACT_MAX_ROWS]; /* rows read straight from their tensor */
+};
+
+static loop_value vector_load(struct contract_code *code, const struct loop_buffer *buffer,
+                              loop_value offset)
+{
+    return loop_load(code->arena, buffer, offset, code->lanes);
+}
+
+/* ---- terms ---- */
+
+static void columns_load(struct contract_code *code, struct loop_block *block,
+                         const struct tile *tile, loop_value term, bool whole, loop_value *vectors)
+{
+    struct arena *arena = code->arena;
+    for (int i = 0; i < code->vectors; i++) {
+        loop_value value;
+        if (code->pack_b) {
+            value = contract_column_place(code, tile->at->column_panel, term);
+            value = loop_add(arena, value, loop_integer(arena, i * code->lanes));
+            value = vector_load(code, code->b, value);
+        } else {
+            contract_open_vector(code, &tile->columns, i);
+            struct skeleton_lanes lanes = {code->lane, code->lanes, tile->columns.from[i],
+                                           whole ? NULL : tile->columns.count[i]};
+            value = contract_factor(code, true);
+            skeleton_widen(block, &lanes, &value, 1);
+            value = loop_splat(arena, value, code->lanes);
+        }
+        vectors[i] = loop_of(arena, loop_let(block, "column", value));
+    }
+}
+
+static loop_value row_load(struct contract_code *code, const struct tile *tile,
+                           struct loop_block *block, loop_value term, int row)
+{
+    struct arena *arena = code->arena;
+    if (code->pack_a) {
+        loop_value place = contract_row_place(code, tile->at->row_panel, term);
+        return loop_load(arena, code->a, loop_add(arena, place, loop_integer(arena, row)), 1);
+    }
+    contract_open_set(code, block, CONTRACT_M, tile->rows[row]);
+    return contract_factor(code, false);
+}
+
+static void tile_terms(struct contract_code *code, struct loop_block *block, struct tile *tile,
+                       bool whole)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    loop_value vectors[CONTRACT_MAX_VECTORS];
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), tile->at->terms, NULL, &term);
+    if (!code->pack_a || !code->pack_b)
+        contract_open_set(code, body, CONTRACT_K,
+                          loop_add(arena, tile->at->first, loop_of(arena, term)));
+    columns_load(code, body, tile, loop_of(arena, term), whole, vectors);
+    for (int i = 0; i < code->rows; i++) {
+        loop_value row = row_load(code, tile, body, loop_of(arena, term), i);
+        row = loop_of(arena, loop_let(body, "row", row));
+        for (int j = 0; j < code->vectors; j++) {
+            loop_value place = loop_integer(arena, i * code->vectors + j);
+            loop_value sum = vector_load(code, tile->sums, place);
+            sum = loop_add(arena, sum, loop_mul(arena, row, vectors[j]));
+            loop_store(body, tile->sums, place, sum);
+        }
+    }
+}
+
+/* ---- sums ---- */
+
+/* Sums of earlier blocks are kept tile by tile: whole vectors, none masked. */
+static loop_value partial_place(struct contract_code *code, const struct tile *tile, int number)
+{
+    struct arena *arena = code->arena;
+    loop_value at = tile->at->row_panel;
+    if (code->slice)
+        at = loop_add(arena, loop_mul(arena, code->slice, code->row_panels), at);
+    at = loop_add(arena, loop_mul(arena, at, code->column_panels), tile->at->column_panel);
+    at = loop_mul(arena, at, loop_integer(arena, (int64_t)code->rows * code->vectors));
+    at = loop_add(arena, at, loop_integer(arena, number));
+    return loop_mul(arena, at, loop_integer(arena, code->lanes));
+}
+
+static void tile_blocks(struct contract_code *code, struct loop_block *block,
+                        const struct tile *tile, bool store)
+{
+    struct arena *arena = code->arena;
+    for (int i = 0; i < code->rows * code->vectors; i++) {
+        loop_value place = partial_place(code, tile, i), at = loop_integer(arena, i);
+        loop_value sum = vector_load(code, tile->sums, at);
+        if (store) {
+            loop_store(block, code->partial, place, sum);
+        } else {
+            sum = loop_add(arena, sum, vector_load(code, code->partial, place));
+            loop_store(block, tile->sums, at, sum);
+        }
+    }
+}
+
+/* Straight from registers. */
+static void tile_store_whole(struct contract_code *code, struct loop_block *block,
+                             const struct tile *tile)
+{
+    struct arena *arena = code->arena;
+    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    for (int i = 0; i < code->rows; i++) {
+        loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
+        contract_open_set(code, block, CONTRACT_M, row);
+        for (int j = 0; j < code->vectors; j++) {
+            contract_open_vector(code, &tile->columns, j);
+            struct skeleton_lanes lanes = {code->lane, code->lanes, tile->columns.from[j],
+                                           alone ? NULL : tile->columns.count[j]};
+            contract_finish(
+                code, block,
+                vector_load(code, tile->sums, loop_integer(arena, i * code->vectors + j)), &lanes);
+        }
+    }
+}
+
+/* By way of memory, row after row: so that what follows the sum is written but once. */
+static void tile_store_rows(struct contract_code *code, struct loop_block *block,
+                            const struct tile *tile, bool whole)
+{
+    struct arena *arena = code->arena;
+    int count = code->rows * code->vectors;
+    struct loop_variable *row;
+    const struct loop_buffer *finished =
+        loop_stack(block, "finished", code->contract->dtype, code->lanes, count);
+    for (int i = 0; i < count; i++)
+        loop_store(block, finished, loop_integer(arena, i),
+                   vector_load(code, tile->sums, loop_integer(arena, i)));
+    loop_value first = contract_row(code, tile->at->row_panel, loop_integer(arena, 0));
+    loop_value rows = loop_integer(arena, code->rows);
+    if (!whole)
+        rows = loop_min(arena, rows, loop_sub(arena, code->m, first));
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "row", loop_integer(arena, 0), rows, NULL, &row);
+    contract_open_set(code, body, CONTRACT_M, loop_add(arena, first, loop_of(arena, row)));
+    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    for (int j = 0; j < code->vectors; j++) {
+        loop_value place = loop_mul(arena, loop_of(arena, row), loop_integer(arena, code->vectors));
+        place = loop_add(arena, place, loop_integer(arena, j));
+        struct loop_block *inside = body;
+        if (!whole && j > 0) {
+            loop_value number =
+                loop_mul(arena, tile->at->column_panel, loop_integer(arena, code->vectors));
+            number = loop_add(arena, number, loop_integer(arena, j));
+            inside = loop_if(body, loop_less(arena, number, code->vector_total));
+        }
+        contract_open_vector(code, &tile->columns, j);
+        struct skeleton_lanes lanes = {code->lane, code->lanes, tile->columns.from[j],
+                                       whole && alone ? NULL : tile->columns.count[j]};
+        loop_value sum =
+            loop_of(arena, loop_let(inside, "sum", vector_load(code, finished, place)));
+        contract_finish(code, inside, sum, &lanes);
+    }
+}
+
+/* Whether no row and no column of the tile is beyond the last. */
+static loop_value tile_is_whole(struct contract_code *code, const struct tile *tile)
+{
+    struct arena *arena = code->arena;
+    loop_value one = loop_integer(arena, 1);
+    loop_value rows =
+        contract_row(code, loop_add(arena, tile->at->row_panel, one), loop_integer(arena, 0));
+    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    loop_value columns = loop_add(arena, tile->at->column_panel, one);
+    int width = alone ? code->vectors * code->lanes : code->vectors;
+    columns = loop_mul(arena, columns, loop_integer(arena, width));
+    loop_value limit = alone ? code->lane_extent : code->vector_total;
+    return loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, rows, code->m, NULL),
+                      loop_apply(arena, IR_LE, columns, limit, NULL), NULL);
+}
+
+static void tile_store(struct contract_code *code, struct loop_block *block,
+                       const struct tile *tile, loop_value whole)
+{
+    struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
+    if (code->contract->after_count)
+        tile_store_rows(code, yes, tile, true);
+    else
+        tile_store_whole(code, yes, tile);
+    tile_store_rows(code, no, tile, false);
+}
+
+void contract_tile(struct contract_code *code, struct loop_block *block,
+                   const struct contract_tile *at)
+{
+    struct arena *arena = code->arena;
+    struct tile tile = {.at = at};
+    int count = code->rows * code->vectors;
+    loop_value zero = loop_number(arena, 0, code->contract->dtype);
+    contract_open_columns(code, block, at->column_panel, &tile.columns);
+    for (int i = 0; i < code->rows && !code->pack_a; i++) {
+        loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
+        loop_value row = contract_row(code, at->row_panel, loop_integer(arena, i));
+        tile.rows[i] = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
+    }
+    loop_value whole = tile_is_whole(code, &tile);
+    tile.sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
+    for (int i = 0; i < count; i++)
+        loop_store(block, tile.sums, loop_integer(arena, i), loop_splat(arena, zero, code->lanes));
+    if (code->pack_b) {
+        tile_terms(code, block, &tile, true);
+    } else {
+        struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
+        tile_terms(code, yes, &tile, code->contract->sets[CONTRACT_N].count == 1);
+        tile_terms(code, no, &tile, false);
+    }
+    loop_value later = loop_less(arena, loop_integer(arena, 0), at->first);
+    tile_blocks(code, loop_if(block, later), &tile, false);
+    loop_value next = loop_add(arena, at->first, loop_integer(arena, code->block_k));
+    struct loop_block *more = loop_if(block, loop_less(arena, next, code->k));
+    struct loop_block *last = loop_else(block);
+    tile_blocks(code, more, &tile, true);
+    tile_store(code, last, &tile, whole);
+}

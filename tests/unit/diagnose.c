@@ -1,0 +1,107 @@
+/*
+ * Diagnoses: verdicts and numbers made up so that the answer is known.
+ */
+#include "diagnose/diagnose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test.h"
+
+static struct arena arena;
+static struct machine machine = {.threads = 1,
+                                 .caches = {{32 << 10, 1}, {1 << 20, 1}, {32 << 20, 1}}};
+static struct rates rates;
+static struct case_result timed = {.outcome = OUTCOME_OK, .microseconds = 1000};
+static struct verdict verdict = {.cases = &timed, .case_count = 1};
+
+static struct diagnosis ask(double bytes, double operations, const struct binary_facts *binary)
+{
+    struct diagnosis diagnosis;
+    struct diagnose_subject subject = {.verdict = &verdict,
+                                       .which = -1,
+                                       .read_bytes = bytes / 2,
+                                       .write_bytes = bytes / 2,
+                                       .operations = operations,
+                                       .number = MACHINE_F32,
+                                       .threads = 1,
+                                       .machine = &machine,
+                                       .rates = &rates,
+                                       .binary = binary};
+    rates.bandwidth[MACHINE_ONE][MACHINE_MEMORY][MACHINE_COPY] = 10e9;
+    rates.compute[MACHINE_ONE][MACHINE_UNIT_AVX2][MACHINE_F32] = 100e9;
+    diagnose(&arena, &subject, &diagnosis);
+    return diagnosis;
+}
+
+/* 100 MB at 10 GB/s are 10 ms; a kernel that takes 11 ms is bound by memory, whatever else. */
+TEST(diagnose_tells_memory_from_instructions_from_waiting)
+{
+    timed.microseconds = 11000;
+    CHECK_INT(ask(100e6, 1e6, NULL).class, DIAGNOSIS_MEMORY);
+    timed.microseconds = 1500;
+    CHECK_INT(ask(1e6, 100e6, NULL).class, DIAGNOSIS_INSTRUCTION);
+    timed.microseconds = 100000;
+    CHECK_INT(ask(100e6, 1e6, NULL).class, DIAGNOSIS_LATENCY);
+    struct binary_facts scalar = {.loops = 1, .scalar = 10, .vector = 1};
+    struct diagnosis found = ask(100e6, 1e6, &scalar);
+    CHECK_INT(found.class, DIAGNOSIS_INSTRUCTION);
+    CHECK_STR(found.pattern, "scalar");
+    CHECK(found.action_count > 0 && found.fact_count >= 3);
+    arena_release(&arena);
+}
+
+TEST(diagnose_names_what_is_wrong)
+{
+    struct diagnosis diagnosis;
+    struct mismatch mismatch = {.expected = 2, .got = 4, .wrong = 10, .total = 10, .pattern = ""};
+    struct verdict wrong = {.outcome = OUTCOME_WRONG, .mismatch = &mismatch};
+    struct diagnose_subject subject = {
+        .verdict = &wrong, .which = -1, .machine = &machine, .rates = &rates};
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_VALUES);
+    CHECK_STR(diagnosis.pattern, "scaled");
+    mismatch.got = NAN;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_STR(diagnosis.pattern, "nan");
+    wrong = (struct verdict){.outcome = OUTCOME_COMPILE_ERROR};
+    snprintf(wrong.detail, sizeof wrong.detail, "kernel.c:3: error: 'x' undeclared");
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_COMPILE);
+    CHECK_STR(diagnosis.pattern, "undeclared name");
+    static const enum outcome others[] = {OUTCOME_CRASH, OUTCOME_UNSTABLE, OUTCOME_TIMEOUT};
+    static const enum diagnosis_class classes[] = {DIAGNOSIS_BOUNDS, DIAGNOSIS_RACE,
+                                                   DIAGNOSIS_HANG};
+    for (int i = 0; i < 3; i++) {
+        wrong = (struct verdict){.outcome = others[i]};
+        diagnose(&arena, &subject, &diagnosis);
+        CHECK_INT(diagnosis.class, classes[i]);
+        CHECK(diagnosis.action_count > 0);
+    }
+    arena_release(&arena);
+}
+
+/* An outer loop around an inner one: only the inner one counts. */
+TEST(diagnose_counts_innermost_loops)
+{
+    static const char text[] = "0000000000001000 <kernel>:\n"
+                               "    1000:\tvmovups (%rax),%zmm9\n"
+                               "    1008:\tvmovups (%rax,%rcx),%zmm0\n"
+                               "    1010:\tvfmadd231ps %zmm1,%zmm0,%zmm2\n"
+                               "    1018:\tvmovaps %zmm2,0x40(%rsp)\n"
+                               "    1020:\tadd    $0x40,%rcx\n"
+                               "    1024:\tjne    1008 <kernel+0x8>\n"
+                               "    1026:\tvdivss %xmm1,%xmm0,%xmm0\n"
+                               "    102a:\tjmp    1000 <kernel>\n";
+    struct binary_facts facts;
+    CHECK(binary_facts_read(text, sizeof text - 1, &facts));
+    CHECK_INT(facts.instructions, 8);
+    CHECK_INT(facts.loops, 1);
+    CHECK_INT(facts.vector, 3);
+    CHECK_INT(facts.vector_bits, 512);
+    CHECK_INT(facts.fused, 1);
+    CHECK_INT(facts.spills, 1);
+    CHECK_INT(facts.divisions, 0);
+    CHECK(!binary_facts_read("hello", 5, &facts));
+}

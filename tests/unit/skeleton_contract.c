@@ -1,0 +1,204 @@
+/*
+ * The contract skeleton: products in every layout, with factors computed and maps after them, under
+ * many plans and over random sizes, against the interpreter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/gen.h"
+#include "kernel_run.h"
+#include "oracle_differ.h"
+#include "skeleton/skeleton.h"
+#include "test.h"
+
+struct contract_case {
+    const char *name, *text;
+    const char *fixes; /* "R=3 S=3" */
+    int64_t largest;
+};
+
+#define PRODUCT(a_dims, a_at, b_dims, b_at)                                                \
+    "ir 1 part product { size M size N size K input a f32[" a_dims "] input b f32[" b_dims \
+    "]\noutput y f32[M, N] signature (a, b) -> (y)\n"                                      \
+    "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"      \
+    "%3 = read a [" a_at "] proved %4 = read b [" b_at "] proved %5 = mul f32 %3, %4\n"    \
+    "y [%0, %1] <- %5 } }"
+
+static const struct contract_case CASES[] = {
+    {"nn", PRODUCT("M, K", "%0, %2", "K, N", "%2, %1"), NULL, 70},
+    {"nt", PRODUCT("M, K", "%0, %2", "N, K", "%1, %2"), NULL, 70},
+    {"tn", PRODUCT("K, M", "%2, %0", "K, N", "%2, %1"), NULL, 70},
+    {"tt", PRODUCT("K, M", "%2, %0", "N, K", "%1, %2"), NULL, 70},
+    {"batch, scaled, in f64",
+     "ir 1 part batch { size B size M size N size K input a f64[B, M, K] input b f64[B, K, N]\n"
+     "output y f64[B, M, N] signature (a, b) -> (y)\n"
+     "reduce sum over i < B, m < M, n < N | k < K { %0 = index i %1 = index m %2 = index n\n"
+     "%3 = index k %4 = read a [%0, %1, %3] proved %5 = read b [%0, %3, %2] proved\n"
+     "%6 = mul f64 %4, %5 %7 = float f64 3 %8 = fdiv f64 %6, %7 y [%0, %1, %2] <- %8 } }",
+     NULL, 40},
+    {"bf16, bias and rectifier after it",
+     "ir 1 part linear { size M size N size K input a bf16[M, K] input w bf16[N, K]\n"
+     "input b f32[N] output y bf16[M, N] temporary t ~f32[M, N] signature (a, w, b) -> (y)\n"
+     "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"
+     "%3 = read a [%0, %2] proved %4 = read w [%1, %2] proved %5 = mul f32 %3, %4\n"
+     "t [%0, %1] <- %5 }\n"
+     "map over m < M, n < N { %0 = index m %1 = index n %2 = read t [%0, %1] proved\n"
+     "%3 = read b [%1] proved %4 = add f32 %2, %3 %5 = float f32 0 %6 = max f32 %4, %5\n"
+     "y [%0, %1] <- %6 } }",
+     NULL, 70},
+    {"convolution with padding",
+     "ir 1 part conv { size N size C size H size W size O size R size S\n"
+     "input x f32[N, C, H, W] input w f32[O, C, R, S] output y f32[N, O, H, W]\n"
+     "signature (x, w) -> (y)\n"
+     "reduce sum over n < N, o < O, p < H, q < W | c < C, r < R, s < S { %0 = index n\n"
+     "%1 = index o %2 = index p %3 = index q %4 = index c %5 = index r %6 = index s\n"
+     "%7 = int 1 %8 = add i64 %2, %5 %9 = sub i64 %8, %7 %10 = add i64 %3, %6\n"
+     "%11 = sub i64 %10, %7 %12 = float f32 0 %13 = read x [%0, %4, %9, %11] else %12 checked "
+     "proved\n"
+     "%14 = read w [%1, %4, %5, %6] proved %15 = mul f32 %13, %14\n"
+     "y [%0, %1, %2, %3] <- %15 } }",
+     "R=3 S=3", 9},
+    {"matrix and vector",
+     "ir 1 part mv { size M size K input a f32[M, K] input x f32[K] output y f32[M]\n"
+     "signature (a, x) -> (y)\n"
+     "reduce sum over m < M | k < K { %0 = index m %1 = index k %2 = read a [%0, %1] proved\n"
+     "%3 = read x [%1] proved %4 = mul f32 %2, %3 y [%0] <- %4 } }",
+     NULL, 100},
+};
+
+static const char *const PLANS[] = {
+    "", /* as seeded */
+    "tile.m 6;tile.n 64;block.m 16;block.n 64;block.k 16;pack.a no;pack.b yes;",
+    "tile.m 3;tile.n 16;block.m 16;block.n 32;block.k 32;pack.a yes;pack.b no;threads 2;",
+    "tile.m 14;tile.n 32;block.k 64;pack.a no;pack.b no;",
+};
+
+static void set_all(struct arena *arena, struct plan_group *group, const char *decisions)
+{
+    char *at = arena_string(arena, decisions);
+    for (char *end; (end = strchr(at, ';')); at = end + 1) {
+        char *space = strchr(at, ' ');
+        *space = *end = '\0';
+        plan_set(arena, group, at, space + 1);
+    }
+}
+
+static int read_fixes(struct arena *arena, const struct ir_part *part, const char *text,
+                      struct plan_fix *fixes)
+{
+    int count = 0;
+    char *word, *rest = text ? arena_string(arena, text) : NULL;
+    while (rest && (word = strtok_r(rest, " ", &rest))) {
+        char *equals = strchr(word, '=');
+        *equals = '\0';
+        for (int i = 0; i < part->symbol_count; i++) {
+            if (strcmp(part->symbols[i].name, word) == 0)
+                fixes[count++] = (struct plan_fix){i, atoll(equals + 1)};
+        }
+    }
+    return count;
+}
+
+static void draw_sizes(struct random *random, const struct ir_part *part, int64_t largest,
+                       const struct plan *plan, int64_t *sizes)
+{
+    for (int i = 0; i < part->symbol_count; i++)
+        sizes[i] = (int64_t)random_below(random, (uint64_t)largest + 1);
+    for (int i = 0; i < plan->fix_count; i++)
+        sizes[plan->fixes[i].symbol] = plan->fixes[i].value;
+}
+
+/* The kernel of one plan; NULL: the plan is not legal. */
+static kernel_function *make(struct arena *arena, const struct ir_program *program,
+                             const struct contract_case *c, const char *decisions,
+                             struct plan *plan, const struct kernel **kernel,
+                             struct library **library)
+{
+    struct skeleton_target target = {
+        .name = "avx512", .vector_bytes = 64, .registers = 32, .l2 = 1 << 20, .threads = 2};
+    struct error error = {0};
+    struct plan_fix *fixes = arena_array(arena, 8, sizeof *fixes);
+    int64_t sizes[16];
+    double scalars[1] = {0};
+    plan->fixes = fixes;
+    plan->fix_count = read_fixes(arena, ir_root(program), c->fixes, fixes);
+    for (int i = 0; i < 16; i++)
+        sizes[i] = 50;
+    for (int i = 0; i < plan->fix_count; i++)
+        sizes[fixes[i].symbol] = fixes[i].value;
+    struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
+    CHECK(binding != NULL);
+    struct skeleton_program *planned = skeleton_program_new(arena, program, binding, &target);
+    int *stages = arena_array(arena, 4, sizeof *stages);
+    for (int i = 0; i < planned->part->stage_count; i++)
+        stages[i] = i;
+    struct plan_group *group = arena_new(arena, struct plan_group);
+    *group = (struct plan_group){.name = "product", .stages = stages, .skeleton = "contract"};
+    group->stage_count = planned->part->stage_count;
+    plan->groups = group;
+    plan->group_count = 1;
+    struct skeleton_group seen = skeleton_group_of(planned, plan, 0);
+    struct skeleton_reason why = {{0}};
+    if (!skeleton_find("contract")->match(&seen, &why))
+        test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
+    CHECK_INT(skeleton_find("contract")->seeds(&seen, group, 1), 1);
+    set_all(arena, group, decisions);
+    if (!skeleton_find("contract")->legal(&seen, group, &why))
+        return NULL;
+    struct loop_kernel *loops = skeleton_lower(planned, plan);
+    if (!loop_check(loops, &error))
+        test_fail(__FILE__, __LINE__, "%s: %s", c->name, error.message);
+    struct text text = text_new(arena);
+    gen_loop_c(&text, loops, &(struct gen_head){0});
+    struct errors errors = errors_new(arena);
+    struct source *source = arena_new(arena, struct source);
+    *source = (struct source){"kernel.c", text.at, text.length};
+    *kernel = kernel_parse(arena, source, ir_root(program), &errors);
+    CHECK(*kernel != NULL);
+    return kernel_run_compile(arena, &text, false, library);
+}
+
+static void check_case(const struct contract_case *c, const char *decisions)
+{
+    struct arena *arena = differ_arena();
+    const struct ir_program *program = differ_parse(c->text);
+    struct random random = random_new(3, 5);
+    struct plan plan = {.target = "cpu", .machine = "avx512"};
+    const struct kernel *kernel;
+    struct library *library;
+    kernel_run_what = c->name;
+    kernel_function *function = make(arena, program, c, decisions, &plan, &kernel, &library);
+    for (int round = 0; function && round < 12; round++) {
+        int64_t sizes[16];
+        double scalars[1] = {0};
+        struct array inputs[4];
+        struct error error = {0};
+        draw_sizes(&random, ir_root(program), c->largest, &plan, sizes);
+        struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
+        CHECK(binding && oracle_draw(arena, NULL, binding, random_u64(&random), inputs, &error));
+        kernel_run_check(arena, binding, inputs, function, kernel, 64);
+    }
+}
+
+static void check_plan(int plan)
+{
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        check_case(&CASES[i], PLANS[plan]);
+}
+
+TEST(contract_as_seeded)
+{
+    check_plan(0);
+}
+TEST(contract_rows_unpacked)
+{
+    check_plan(1);
+}
+TEST(contract_columns_unpacked)
+{
+    check_plan(2);
+}
+TEST(contract_nothing_packed)
+{
+    check_plan(3);
+}
