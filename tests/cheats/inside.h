@@ -10,7 +10,7 @@
 
 static struct cell_control *found_control;
 static struct cell_report *found_report;
-static void *(*found_tensors)[CELL_MAX_TENSORS + 1];
+static void **found_tensors;
 
 static int readable(uintptr_t address)
 {
@@ -43,6 +43,11 @@ static int look(struct dl_phdr_info *program, size_t size, void *context)
                 found_tensors = (void *)&words[k];
     }
     return 1; /* only the program itself, which comes first */
+}
+
+static inline void **found_slot(int slot)
+{
+    return &found_tensors[cell_number(found_control, slot, 0)];
 }
 
 static int look_inside(void)

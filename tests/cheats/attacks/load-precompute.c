@@ -11,7 +11,7 @@ __attribute__((constructor)) static void compute(void)
     if (!look_inside())
         return;
     for (int slot = 0; slot < found_control->slot_count; slot++)
-        rows(found_tensors[slot], found_control->sizes, 0, found_control->sizes[0]);
+        rows(found_slot(slot), found_control->sizes, 0, found_control->sizes[0]);
     done = 1;
 }
 #endif
