@@ -9,6 +9,8 @@ static const struct option options[] = {
     {.name = "only",
      .argument = "N",
      .help = "only the N-th of the plans, counted from 1 in order of predicted cost"},
+    {.name = "explain",
+     .help = "say beside each decision what it decides and which values it may have"},
     OPTIONS_PINS,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
@@ -24,6 +26,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"smelt plan softmax.op", "the plans for the first case of a file's task"},
     {"smelt plan softmax.op --only 1 >my.plan", "one of them, to edit; then smelt gen --plan"},
+    {"smelt plan softmax.op --only 1 --explain", "with what each decision means"},
     {"smelt plan softmax 'B=[4096]' D=1024", "for an op of the library at given sizes"},
     {"smelt plan softmax.op --pin '*.threads=1'", "with a decision kept"},
     {0},
@@ -73,6 +76,55 @@ static void print_seconds(struct text *out, double seconds)
         text_printf(out, "%.3g s", seconds);
 }
 
+/* ---- decisions explained: comments, so that the text stays a plan ---- */
+
+enum { VALUES_SHOWN = 12, DECISION_COLUMNS = 26 };
+
+static const struct plan_slot *find_slot(const struct plan_slots *slots, const char *key)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        if (strcmp(slots->at[i].key, key) == 0)
+            return &slots->at[i];
+    }
+    return NULL;
+}
+
+static void explain_decision(struct text *out, const struct plan_decision *decision,
+                             const struct plan_slot *slot)
+{
+    size_t start = out->length;
+    text_printf(out, "    %-8s %s", decision->key, decision->value);
+    text_repeat(out, ' ', DECISION_COLUMNS - (long)(out->length - start));
+    text_printf(out, " # %s", slot && slot->note ? slot->note : "");
+    for (int i = 0; slot && i < slot->value_count && i < VALUES_SHOWN; i++)
+        text_printf(out, "%s%s", i ? ", " : ": ", slot->values[i]);
+    text_add(out, slot && slot->value_count > VALUES_SHOWN ? ", ...\n" : "\n");
+}
+
+static void explain_plan(struct listing *listing, struct text *out, const struct plan *plan)
+{
+    struct skeleton_program *ready = listing->planned.ready;
+    struct plan bare = *plan;
+    bare.group_count = 0;
+    plan_print(out, &bare, ready->graph);
+    for (int g = 0; g < plan->group_count; g++) {
+        const struct plan_group *group = &plan->groups[g];
+        const struct skeleton *skeleton = skeleton_find(group->skeleton);
+        struct skeleton_group seen = skeleton_group_of(ready, plan, g);
+        struct plan_slots slots = {0};
+        struct skeleton_cost cost = skeleton->predict(&seen, group);
+        skeleton_open(ready, &seen, group, &slots);
+        text_printf(out, "group %s =", group->name);
+        for (int i = 0; i < group->stage_count; i++)
+            text_printf(out, " %s", ready->graph->names[group->stages[i]]);
+        text_printf(out, "  skeleton %s  # ", group->skeleton);
+        print_seconds(out, cost.seconds);
+        text_printf(out, "; %s\n", skeleton->note);
+        for (int d = 0; d < group->decision_count; d++)
+            explain_decision(out, &group->decisions[d], find_slot(&slots, group->decisions[d].key));
+    }
+}
+
 static void print_plan(struct listing *listing, struct text *out, int number)
 {
     struct skeleton_program *ready = listing->planned.ready;
@@ -84,7 +136,10 @@ static void print_plan(struct listing *listing, struct text *out, int number)
     print_scaled(out, cost.bytes, "B");
     text_add(out, " moved, ");
     print_scaled(out, cost.operations, "operations\n");
-    plan_print(out, plan, ready->graph);
+    if (option_given(listing->planned.request.invocation, "explain"))
+        explain_plan(listing, out, plan);
+    else
+        plan_print(out, plan, ready->graph);
 }
 
 static void json_plan(struct listing *listing, struct json *json, int number)
