@@ -355,7 +355,7 @@ TEST(loop_tile_becomes_variables)
     struct text text = text_new(&arena);
     gen_loop_c(&text, kernel, &(struct gen_head){0});
     CHECK(strstr(text.at, "f32x8 acc_0, acc_1, acc_2") != NULL);
-    CHECK(strstr(text.at, "acc_5 = acc_5 + f32x8_read(&a0[40]);") != NULL);
+    CHECK(strstr(text.at, "acc_5 += f32x8_read(&a0[40]);") != NULL);
     float *memory[2];
     for (int t = 0; t < 2; t++) {
         memory[t] = arena_alloc(&arena, 4096);

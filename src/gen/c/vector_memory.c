@@ -94,9 +94,9 @@
 
 const struct vector_piece vector_memory[] = {
     {"low", "", 0,
-     "static inline $H $V_low($V a) { return __builtin_shufflevector(a, a, $[low]); }\n"},
+     "static inline $H $V_low($V a)\n{\n    return __builtin_shufflevector(a, a, $[low]);\n}\n"},
     {"high", "", 0,
-     "static inline $H $V_high($V a) { return __builtin_shufflevector(a, a, $[high]); }\n"},
+     "static inline $H $V_high($V a)\n{\n    return __builtin_shufflevector(a, a, $[high]);\n}\n"},
     {"join", "", 0,
      "static inline $V $V_join($H low, $H high)\n"
      "{\n"

@@ -59,11 +59,12 @@ bool vector_is_name(const char *name)
 
 static void add_list(struct text *out, const char *what, int lanes)
 {
+    enum { PER_LINE = 16 };
     bool low = strcmp(what, "low") == 0, high = strcmp(what, "high") == 0;
     bool numbers = low || high || strcmp(what, "iota") == 0;
     int from = high ? lanes / 2 : 0, to = low ? lanes / 2 : lanes;
     for (int i = from; i < to; i++) {
-        text_add(out, i > from ? ", " : "");
+        text_add(out, i == from ? "" : (i - from) % PER_LINE ? ", " : ",\n        ");
         if (numbers)
             text_printf(out, "%d", i);
         else

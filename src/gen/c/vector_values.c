@@ -128,8 +128,8 @@
     }
 
 const struct vector_piece vector_values[] = {
-    {"splat", "", 0, "static inline $V $V_splat($E a) { return ($V){$[a]}; }\n"},
-    {"iota", "", 0, "static inline $V $V_iota(void) { return ($V){$[iota]}; }\n"},
+    {"splat", "", 0, "static inline $V $V_splat($E a)\n{\n    return ($V){$[a]};\n}\n"},
+    {"iota", "", 0, "static inline $V $V_iota(void)\n{\n    return ($V){$[iota]};\n}\n"},
     {"first", "i32", 0,
      "/* Whether a lane is among the first `count`. */\n"
      "static inline $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
