@@ -7,10 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ir/ops.h"
 #include "kernel_run.h"
 #include "loop/loop.h"
+#include "os/os.h"
 #include "test.h"
 
 static struct arena arena;
@@ -102,6 +104,104 @@ static void call_kernel(const struct loop_kernel *kernel, void **memory)
     int64_t sizes[1] = {elements};
     CHECK_INT(function(memory, sizes, NULL, NULL), 0);
     /* the library stays open: its threads live on */
+}
+
+/* ---- other compilers and machines: the kernel as a program that reads inputs, writes outputs ----
+ */
+
+struct elsewhere {
+    const char *compiler, *flags; /* flags: as a shell takes them */
+    const char *runner;           /* what runs the program; "": nothing but this machine */
+    const char *needs;            /* a word of /proc/cpuinfo, or "" */
+};
+
+static const char MAIN[] = "\n#include <stdio.h>\n"
+                           "#include <stdlib.h>\n"
+                           "int main(void)\n"
+                           "{\n"
+                           "    static const size_t bytes[] = {%s};\n"
+                           "    static void *tensors[%d];\n"
+                           "    for (int i = 0; i < %d; i++)\n"
+                           "        tensors[i] = aligned_alloc(64, bytes[i] / 64 * 64 + 64);\n"
+                           "    for (int i = 0; i < %d; i++)\n"
+                           "        if (fread(tensors[i], 1, bytes[i], stdin) != bytes[i])\n"
+                           "            return 2;\n"
+                           "    const int64_t sizes[] = {%lld};\n"
+                           "    if (kernel(tensors, sizes, NULL, NULL) != 0)\n"
+                           "        return 3;\n"
+                           "    for (int i = %d; i < %d; i++)\n"
+                           "        fwrite(tensors[i], 1, bytes[i], stdout);\n"
+                           "    return 0;\n"
+                           "}\n";
+
+static size_t tensor_bytes(int tensor)
+{
+    return (size_t)elements * dtype_bytes(tensors[tensor].dtype);
+}
+
+static bool machine_has(const char *word)
+{
+    char line[4096];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    bool found = !*word;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strstr(line, word) != NULL;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void run_elsewhere(const char *folder, const struct elsewhere *where)
+{
+    const char *command =
+        arena_printf(&arena,
+                     "cd %s && %s -std=gnu17 -O2 -Wall -Wextra -Werror "
+                     "-Wno-unknown-pragmas -Wno-psabi %s -o kernel kernel.c -lm 2>&1 && "
+                     "%s ./kernel <in >out",
+                     folder, where->compiler, where->flags, where->runner);
+    const char *arguments[] = {"/bin/sh", "-c", command, NULL};
+    struct process_request request = {.arguments = arguments, .timeout = 120};
+    struct process_result result;
+    struct error error;
+    if (!process_run(&arena, &request, &result, &error))
+        kernel_run_complain(error.message, "");
+    if (!process_succeeded(&result))
+        kernel_run_complain(where->compiler, result.output);
+}
+
+static void call_elsewhere(const struct loop_kernel *kernel, void **memory,
+                           const struct elsewhere *where)
+{
+    if (!process_find(&arena, where->compiler))
+        SKIP("there is no %s", where->compiler);
+    if (*where->runner && !process_find(&arena, where->runner))
+        SKIP("there is no %s", where->runner);
+    if (!machine_has(where->needs))
+        SKIP("this machine has no %s", where->needs);
+    char folder[] = "/tmp/smelt-loop-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    struct text text = text_new(&arena), bytes = text_new(&arena);
+    gen_loop_c(&text, kernel, &(struct gen_head){0});
+    for (int i = 0; i < part.tensor_count; i++)
+        text_printf(&bytes, "%s%zu", i ? ", " : "", tensor_bytes(i));
+    text_printf(&text, MAIN, bytes.at, part.tensor_count, part.tensor_count, part.input_count,
+                (long long)elements, part.input_count, part.tensor_count);
+    struct error error;
+    CHECK(file_write(arena_printf(&arena, "%s/kernel.c", folder), text.at, text.length, 0600,
+                     &error));
+    FILE *file = fopen(arena_printf(&arena, "%s/in", folder), "wb");
+    for (int i = 0; i < part.input_count; i++)
+        CHECK(fwrite(memory[i], 1, tensor_bytes(i), file) == tensor_bytes(i));
+    fclose(file);
+    run_elsewhere(folder, where);
+    file = fopen(arena_printf(&arena, "%s/out", folder), "rb");
+    for (int i = part.input_count; i < part.tensor_count; i++)
+        CHECK(fread(memory[i], 1, tensor_bytes(i), file) == tensor_bytes(i));
+    fclose(file);
+    static const char *const FILES[] = {"kernel.c", "kernel", "in", "out"};
+    for (int i = 0; i < 4; i++)
+        unlink(arena_printf(&arena, "%s/%s", folder, FILES[i]));
+    rmdir(folder);
 }
 
 /* ---- every operation ---- */
@@ -269,7 +369,7 @@ static void draw_inputs(void **memory, enum dtype type, uint64_t state, bool all
     }
 }
 
-static void check_operations(enum dtype type, int lanes, bool all)
+static void check_operations(enum dtype type, int lanes, bool all, const struct elsewhere *where)
 {
     struct operation operations[2 * IR_OP_COUNT];
     void *memory[MOST_TENSORS];
@@ -297,30 +397,58 @@ static void check_operations(enum dtype type, int lanes, bool all)
     }
     draw_inputs(memory, type, (uint64_t)lanes, all);
     kernel_run_what = arena_printf(&arena, "%s x%d", dtype_name(type), lanes);
-    call_kernel(kernel, memory);
+    if (where)
+        call_elsewhere(kernel, memory, where);
+    else
+        call_kernel(kernel, memory);
     check_outputs(operations, count, memory);
 }
 
 TEST(loop_operations_of_f32_in_16_lanes)
 {
-    check_operations(DTYPE_F32, 16, false);
+    check_operations(DTYPE_F32, 16, false, NULL);
 }
 
 TEST(loop_operations_of_f32_in_8_lanes)
 {
-    check_operations(DTYPE_F32, 8, false);
+    check_operations(DTYPE_F32, 8, false, NULL);
 }
 
 TEST(loop_operations_of_f64_in_8_lanes)
 {
-    check_operations(DTYPE_F64, 8, false);
+    check_operations(DTYPE_F64, 8, false, NULL);
 }
 
 /* A sample of all floats; `build/bench/math build/smelt --all` takes every one. */
 TEST(loop_functions_over_all_floats)
 {
     elements = 65536;
-    check_operations(DTYPE_F32, 16, true);
+    check_operations(DTYPE_F32, 16, true, NULL);
+}
+
+TEST(loop_operations_by_clang)
+{
+    static const struct elsewhere CLANG = {"clang", "-march=native -ffp-contract=fast", "", ""};
+    check_operations(DTYPE_F32, 16, false, &CLANG);
+}
+
+TEST(loop_operations_on_avx2)
+{
+    static const struct elsewhere AVX2 = {"gcc", "-mavx2 -mfma", "", "avx2"};
+    check_operations(DTYPE_F32, 8, false, &AVX2);
+}
+
+TEST(loop_operations_without_any_extension)
+{
+    static const struct elsewhere PLAIN = {"gcc", "", "", ""};
+    check_operations(DTYPE_F32, 4, false, &PLAIN);
+}
+
+TEST(loop_operations_on_aarch64)
+{
+    static const struct elsewhere ARM = {"aarch64-linux-gnu-gcc", "-static", "qemu-aarch64-static",
+                                         ""};
+    check_operations(DTYPE_F32, 4, false, &ARM);
 }
 
 /* ---- a tile of vectors, and what is read of it ---- */

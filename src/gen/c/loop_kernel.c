@@ -310,8 +310,9 @@ static void name_outer(struct printer *printer)
 {
     struct arena *arena = printer->emitter->arena;
     const struct ir_part *part = printer->kernel->part;
-    static const char *const TAKEN[] = {"tensors", "sizes", "scalars", "scratch", "memory"};
-    for (int i = 0; i < 5; i++)
+    static const char *const TAKEN[] = {"tensors", "sizes",  "scalars",  "scratch",
+                                        "memory",  "INLINE", "HAS_MASKS"};
+    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         outer_name(printer, TAKEN[i]);
     printer->symbols = arena_array(arena, (size_t)part->symbol_count + 1, sizeof(char *));
     printer->scalars = arena_array(arena, (size_t)part->scalar_count + 1, sizeof(char *));

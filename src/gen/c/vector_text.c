@@ -206,10 +206,11 @@ static const char HAS_MASKS[] =
     "#define HAS_MASKS 1 /* loads and stores of some lanes only */\n"
     "#endif\n";
 
-/* Functions are inlined: that some vectors fit no register to be passed in is nothing to say. */
-static const char QUIET[] = "\n#ifndef __clang__\n"
-                            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
-                            "#endif\n";
+/* Some vectors fit no register to be passed in: since all is inlined there is nothing to say. */
+static const char INLINED[] = "\n#define INLINE static inline __attribute__((always_inline))\n"
+                              "#ifndef __clang__\n"
+                              "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+                              "#endif\n";
 
 void vector_prelude(struct arena *arena, struct text *out, const struct text *text)
 {
@@ -234,7 +235,7 @@ void vector_prelude(struct arena *arena, struct text *out, const struct text *te
     if (wanted.count)
         qsort(wanted.at, wanted.count, sizeof *wanted.at, compare_pieces);
     if (wanted.count)
-        text_add(out, QUIET);
+        text_add(out, INLINED);
     if (map_has(&words, "HAS_MASKS"))
         text_add(out, HAS_MASKS);
     print_types(out, used);
