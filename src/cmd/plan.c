@@ -1,6 +1,7 @@
 /*
  * smelt plan: the plans to begin with, and what they are predicted to cost.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/planned.h"
@@ -9,6 +10,11 @@ static const struct option options[] = {
     {.name = "only",
      .argument = "N",
      .help = "only the N-th of the plans, counted from 1 in order of predicted cost"},
+    {.name = "random",
+     .argument = "N",
+     .help = "instead of the seeds, N plans (at most 99) reached from the best by random legal "
+             "changes, one after the other"},
+    {.name = "seed", .argument = "S", .help = "what --random draws from (0 when not given)"},
     {.name = "explain",
      .help = "say beside each decision what it decides and which values it may have"},
     OPTIONS_PINS,
@@ -32,11 +38,51 @@ static const struct example examples[] = {
     {0},
 };
 
+enum { PLANS_SHOWN = 99 };
+
 struct listing {
     struct planned planned;
-    struct plan *plans[PLANNED_SEEDS];
+    struct plan *plans[PLANS_SHOWN];
     int count, first, last; /* of those shown, from 0 */
 };
+
+/* The number an option has, or `otherwise` without it; -1 when it is none. */
+static int64_t option_number(const struct invocation *invocation, const char *name,
+                             int64_t otherwise)
+{
+    const char *text = option_value(invocation, name);
+    size_t digits = text ? strspn(text, "0123456789") : 0;
+    if (!text)
+        return otherwise;
+    return digits > 0 && digits < 10 && !text[digits] ? strtoll(text, NULL, 10) : -1;
+}
+
+/* Plans on a random walk from the best seed, in place of the seeds. */
+static bool walk_plans(struct listing *listing)
+{
+    struct invocation *invocation = listing->planned.request.invocation;
+    int64_t wanted = option_number(invocation, "random", 0);
+    int64_t seed = option_number(invocation, "seed", 0);
+    if (wanted < 0 || wanted > PLANS_SHOWN || seed < 0) {
+        struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                         "--random and --seed take numbers");
+        error_hint(error, "--random at most %d", PLANS_SHOWN);
+        return false;
+    }
+    if (wanted == 0)
+        return true;
+    struct plan_space space = skeleton_space(listing->planned.ready);
+    struct random random = random_new((uint64_t)seed, 0);
+    struct plan *plan = listing->plans[0];
+    listing->count = 0;
+    while (listing->count < wanted && (plan = plan_mutate(&space, &random, plan)))
+        listing->plans[listing->count++] = plan;
+    if (listing->count)
+        return true;
+    errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
+               "the best plan has no neighbour that is legal");
+    return false;
+}
 
 static bool choose_shown(struct listing *listing)
 {
@@ -44,9 +90,9 @@ static bool choose_shown(struct listing *listing)
     const char *only = option_value(invocation, "only");
     listing->first = 0;
     listing->last = listing->count - 1;
+    int number = (int)option_number(invocation, "only", 0);
     if (!only)
         return true;
-    int number = strlen(only) == 1 && *only >= '1' && *only <= '9' ? *only - '0' : 0;
     if (number >= 1 && number <= listing->count) {
         listing->first = listing->last = number - 1;
         return true;
@@ -173,7 +219,7 @@ static enum exit_code run(struct invocation *invocation)
                    "the pins leave no plan that can be");
         return EXIT_NO;
     }
-    if (!choose_shown(&listing))
+    if (!walk_plans(&listing) || !choose_shown(&listing))
         return EXIT_USAGE;
     struct text out = text_new(invocation->arena);
     if (invocation->json) {
