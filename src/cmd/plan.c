@@ -1,6 +1,7 @@
 /*
  * smelt plan: the plans to begin with, and what they are predicted to cost.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/planned.h"
@@ -9,6 +10,13 @@ static const struct option options[] = {
     {.name = "only",
      .argument = "N",
      .help = "only the N-th of the plans, counted from 1 in order of predicted cost"},
+    {.name = "random",
+     .argument = "N",
+     .help = "instead of the seeds, N plans (at most 99) reached from the best by random legal "
+             "changes, one after the other"},
+    {.name = "seed", .argument = "S", .help = "what --random draws from (0 when not given)"},
+    {.name = "explain",
+     .help = "say beside each decision what it decides and which values it may have"},
     OPTIONS_PINS,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
@@ -24,16 +32,57 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"smelt plan softmax.op", "the plans for the first case of a file's task"},
     {"smelt plan softmax.op --only 1 >my.plan", "one of them, to edit; then smelt gen --plan"},
+    {"smelt plan softmax.op --only 1 --explain", "with what each decision means"},
     {"smelt plan softmax 'B=[4096]' D=1024", "for an op of the library at given sizes"},
     {"smelt plan softmax.op --pin '*.threads=1'", "with a decision kept"},
     {0},
 };
 
+enum { PLANS_SHOWN = 99 };
+
 struct listing {
     struct planned planned;
-    struct plan *plans[PLANNED_SEEDS];
+    struct plan *plans[PLANS_SHOWN];
     int count, first, last; /* of those shown, from 0 */
 };
+
+/* The number an option has, or `otherwise` without it; -1 when it is none. */
+static int64_t option_number(const struct invocation *invocation, const char *name,
+                             int64_t otherwise)
+{
+    const char *text = option_value(invocation, name);
+    size_t digits = text ? strspn(text, "0123456789") : 0;
+    if (!text)
+        return otherwise;
+    return digits > 0 && digits < 10 && !text[digits] ? strtoll(text, NULL, 10) : -1;
+}
+
+/* Plans on a random walk from the best seed, in place of the seeds. */
+static bool walk_plans(struct listing *listing)
+{
+    struct invocation *invocation = listing->planned.request.invocation;
+    int64_t wanted = option_number(invocation, "random", 0);
+    int64_t seed = option_number(invocation, "seed", 0);
+    if (wanted < 0 || wanted > PLANS_SHOWN || seed < 0) {
+        struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                         "--random and --seed take numbers");
+        error_hint(error, "--random at most %d", PLANS_SHOWN);
+        return false;
+    }
+    if (wanted == 0)
+        return true;
+    struct plan_space space = skeleton_space(listing->planned.ready);
+    struct random random = random_new((uint64_t)seed, 0);
+    struct plan *plan = listing->plans[0];
+    listing->count = 0;
+    while (listing->count < wanted && (plan = plan_mutate(&space, &random, plan)))
+        listing->plans[listing->count++] = plan;
+    if (listing->count)
+        return true;
+    errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
+               "the best plan has no neighbour that is legal");
+    return false;
+}
 
 static bool choose_shown(struct listing *listing)
 {
@@ -41,9 +90,9 @@ static bool choose_shown(struct listing *listing)
     const char *only = option_value(invocation, "only");
     listing->first = 0;
     listing->last = listing->count - 1;
+    int number = (int)option_number(invocation, "only", 0);
     if (!only)
         return true;
-    int number = strlen(only) == 1 && *only >= '1' && *only <= '9' ? *only - '0' : 0;
     if (number >= 1 && number <= listing->count) {
         listing->first = listing->last = number - 1;
         return true;
@@ -73,6 +122,55 @@ static void print_seconds(struct text *out, double seconds)
         text_printf(out, "%.3g s", seconds);
 }
 
+/* ---- decisions explained: comments, so that the text stays a plan ---- */
+
+enum { VALUES_SHOWN = 12, DECISION_COLUMNS = 26 };
+
+static const struct plan_slot *find_slot(const struct plan_slots *slots, const char *key)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        if (strcmp(slots->at[i].key, key) == 0)
+            return &slots->at[i];
+    }
+    return NULL;
+}
+
+static void explain_decision(struct text *out, const struct plan_decision *decision,
+                             const struct plan_slot *slot)
+{
+    size_t start = out->length;
+    text_printf(out, "    %-8s %s", decision->key, decision->value);
+    text_repeat(out, ' ', DECISION_COLUMNS - (long)(out->length - start));
+    text_printf(out, " # %s", slot && slot->note ? slot->note : "");
+    for (int i = 0; slot && i < slot->value_count && i < VALUES_SHOWN; i++)
+        text_printf(out, "%s%s", i ? ", " : ": ", slot->values[i]);
+    text_add(out, slot && slot->value_count > VALUES_SHOWN ? ", ...\n" : "\n");
+}
+
+static void explain_plan(struct listing *listing, struct text *out, const struct plan *plan)
+{
+    struct skeleton_program *ready = listing->planned.ready;
+    struct plan bare = *plan;
+    bare.group_count = 0;
+    plan_print(out, &bare, ready->graph);
+    for (int g = 0; g < plan->group_count; g++) {
+        const struct plan_group *group = &plan->groups[g];
+        const struct skeleton *skeleton = skeleton_find(group->skeleton);
+        struct skeleton_group seen = skeleton_group_of(ready, plan, g);
+        struct plan_slots slots = {0};
+        struct skeleton_cost cost = skeleton->predict(&seen, group);
+        skeleton_open(ready, &seen, group, &slots);
+        text_printf(out, "group %s =", group->name);
+        for (int i = 0; i < group->stage_count; i++)
+            text_printf(out, " %s", ready->graph->names[group->stages[i]]);
+        text_printf(out, "  skeleton %s  # ", group->skeleton);
+        print_seconds(out, cost.seconds);
+        text_printf(out, "; %s\n", skeleton->note);
+        for (int d = 0; d < group->decision_count; d++)
+            explain_decision(out, &group->decisions[d], find_slot(&slots, group->decisions[d].key));
+    }
+}
+
 static void print_plan(struct listing *listing, struct text *out, int number)
 {
     struct skeleton_program *ready = listing->planned.ready;
@@ -84,7 +182,10 @@ static void print_plan(struct listing *listing, struct text *out, int number)
     print_scaled(out, cost.bytes, "B");
     text_add(out, " moved, ");
     print_scaled(out, cost.operations, "operations\n");
-    plan_print(out, plan, ready->graph);
+    if (option_given(listing->planned.request.invocation, "explain"))
+        explain_plan(listing, out, plan);
+    else
+        plan_print(out, plan, ready->graph);
 }
 
 static void json_plan(struct listing *listing, struct json *json, int number)
@@ -118,7 +219,7 @@ static enum exit_code run(struct invocation *invocation)
                    "the pins leave no plan that can be");
         return EXIT_NO;
     }
-    if (!choose_shown(&listing))
+    if (!walk_plans(&listing) || !choose_shown(&listing))
         return EXIT_USAGE;
     struct text out = text_new(invocation->arena);
     if (invocation->json) {

@@ -15,6 +15,7 @@
 struct proposal {
     struct plan *plan;
     const char *action; /* what differs from the parent: "rows.lanes 8 -> 16" */
+    const char *key;    /* the same for any task: "row.lanes 8 -> 16" */
     const char *why;    /* one sentence */
     double promise;     /* how many times as fast it may be; above 0, only for ranking */
 };
@@ -38,6 +39,10 @@ struct proposer {
     /* Up to `most` (at most PROPOSE_MOST) proposals, best first; how many. */
     int (*propose)(const struct propose_view *view, struct proposal *proposals, int most);
 };
+
+/* The source of a plan that was checked; `op` is the text of the op, or NULL. */
+void propose_source(const struct skeleton_program *program, const struct plan *plan, const char *op,
+                    struct text *source);
 
 extern const struct proposer *const experts[]; /* ends with NULL */
 const struct proposer *expert_find(const char *name);

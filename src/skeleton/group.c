@@ -231,25 +231,8 @@ static bool in_set(const int *set, int count, int stage)
     return false;
 }
 
-const struct skeleton *group_skeleton(const struct skeleton_program *program,
-                                      const struct skeleton_group *group,
-                                      const struct plan_group *plan, bool plain)
-{
-    for (const struct skeleton *const *at = skeletons; *at; at++) {
-        struct skeleton_reason why_not = {""};
-        if (plain && strcmp((*at)->name, "plain") != 0)
-            continue;
-        if (program->pins &&
-            !plan_pins_allow(program->pins, plan, program->graph, "skeleton", (*at)->name))
-            continue;
-        if ((*at)->match(group, &why_not))
-            return *at;
-    }
-    return NULL;
-}
-
-/* The skeleton other than plain that fits these stages; NULL: none. */
-static const struct skeleton *fits(struct grouping *g, const int *set, int count)
+/* Whether a skeleton other than plain fits these stages, and pins allow it. */
+static bool fits(struct grouping *g, const int *set, int count)
 {
     const struct ir_part *part = g->program->part;
     struct plan_group plan = {
@@ -274,9 +257,16 @@ static const struct skeleton *fits(struct grouping *g, const int *set, int count
         .binding = g->program->binding,
         .target = g->program->target,
     };
-    const struct skeleton *skeleton = group_skeleton(g->program, &group, &plan, false);
+    bool any = false;
+    for (const struct skeleton *const *at = skeletons; *at && !any; at++) {
+        struct skeleton_reason why_not = {""};
+        const struct plan_pins *pins = g->program->pins;
+        if (strcmp((*at)->name, "plain") != 0 &&
+            (!pins || plan_pins_allow(pins, &plan, g->graph, "skeleton", (*at)->name)))
+            any = (*at)->match(&group, &why_not);
+    }
     arena_reset(&g->scratch);
-    return skeleton && strcmp(skeleton->name, "plain") != 0 ? skeleton : NULL;
+    return any;
 }
 
 static void own(struct grouping *g, const int *set, int count, int owner)
@@ -336,7 +326,7 @@ static void group_from(struct grouping *g, int from, int most)
     g->owner[from] = from;
 }
 
-static struct plan *make_plan(struct grouping *g, bool plain)
+static struct plan *make_plan(struct grouping *g)
 {
     const struct skeleton_program *program = g->program;
     struct arena *arena = program->arena;
@@ -362,11 +352,6 @@ static struct plan *make_plan(struct grouping *g, bool plain)
             inlined[plan->inlined_count++] = s;
     }
     plan->inlined = inlined;
-    for (int i = 0; i < plan->group_count; i++) {
-        struct skeleton_group group = skeleton_group_of(program, plan, i);
-        const struct skeleton *skeleton = group_skeleton(program, &group, &plan->groups[i], plain);
-        plan->groups[i].skeleton = skeleton ? skeleton->name : "plain";
-    }
     return plan;
 }
 
@@ -391,7 +376,7 @@ struct plan *group_stages(const struct skeleton_program *program, const struct g
         if (!g.inlined[s] && g.owner[s] == IR_NONE)
             group_from(&g, s, style->most < GROUP_MOST ? style->most : GROUP_MOST);
     }
-    struct plan *plan = make_plan(&g, style->plain);
+    struct plan *plan = make_plan(&g);
     arena_release(&g.scratch);
     return plan;
 }

@@ -59,23 +59,53 @@ static int propose(const struct skeleton_program *program, const struct plan *pl
     return count > 0 ? count : 1;
 }
 
-/* Gives every group its first decisions; one that cannot have them becomes plain. */
-static bool decide(const struct skeleton_program *program, struct plan *plan)
+/* The group with a skeleton and the first decisions of it that are legal. False: it has none. */
+static bool try_skeleton(const struct skeleton_program *program, struct plan *plan, int number,
+                         const struct skeleton *skeleton, double *seconds)
 {
-    for (int g = 0; g < plan->group_count; g++) {
-        struct plan_group variants[SEED_VARIANTS];
-        struct error error;
-        propose(program, plan, g, variants);
-        plan->groups[g] = variants[0];
-        if (skeleton_check_group(program, plan, g, &error))
-            continue;
-        plan->groups[g].decisions = NULL;
-        plan->groups[g].decision_count = 0;
-        if (skeleton_check_group(program, plan, g, &error))
-            continue;
-        plan->groups[g].skeleton = "plain";
-    }
+    struct plan_group variants[SEED_VARIANTS];
+    struct skeleton_reason why_not = {""};
     struct error error;
+    struct skeleton_group group = skeleton_group_of(program, plan, number);
+    plan->groups[number].skeleton = skeleton->name;
+    if (!skeleton->match(&group, &why_not))
+        return false;
+    int count = propose(program, plan, number, variants);
+    for (int i = 0; i <= count; i++) {
+        if (i < count) {
+            plan->groups[number] = variants[i];
+        } else { /* what the slots begin with */
+            plan->groups[number].decisions = NULL;
+            plan->groups[number].decision_count = 0;
+        }
+        if (skeleton_check_group(program, plan, number, &error)) {
+            *seconds = skeleton->predict(&group, &plan->groups[number]).seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gives every group the skeleton that is predicted to be fastest, and its first decisions. */
+static bool decide(const struct skeleton_program *program, struct plan *plan, bool plain)
+{
+    struct error error;
+    for (int g = 0; g < plan->group_count; g++) {
+        struct plan_group best = {0};
+        double least = 0, seconds;
+        for (const struct skeleton *const *at = skeletons; *at; at++) {
+            bool wanted = !plain || strcmp((*at)->name, "plain") == 0;
+            if (!wanted || !try_skeleton(program, plan, g, *at, &seconds))
+                continue;
+            if (!best.skeleton || seconds < least) {
+                best = plan->groups[g];
+                least = seconds;
+            }
+        }
+        if (!best.skeleton)
+            return false; /* pins leave none */
+        plan->groups[g] = best;
+    }
     return skeleton_check(program, plan, &error);
 }
 
@@ -134,7 +164,7 @@ int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, 
     struct seeds seeds = {0};
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
         struct plan *plan = group_stages(program, &STYLES[i]);
-        if (decide(program, plan))
+        if (decide(program, plan, STYLES[i].plain))
             add_seed(program, &seeds, plan);
     }
     sort_seeds(&seeds);

@@ -21,11 +21,7 @@ struct group_style {
     bool plain; /* skeleton plain for everything */
 };
 
-/* A plan in this style, without decisions yet. */
+/* A plan in this style, without skeletons and decisions yet. */
 struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style);
-/* The first skeleton, `plain` last, that fits the group and that pins allow; NULL: none. */
-const struct skeleton *group_skeleton(const struct skeleton_program *program,
-                                      const struct skeleton_group *group,
-                                      const struct plan_group *plan, bool plain);
 
 #endif

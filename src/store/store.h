@@ -33,7 +33,7 @@ struct candidate_query {
     int64_t most;               /* 0: STORE_LIST_MOST */
 };
 
-struct experience_query { /* NULL: any */
+struct experience_query { /* NULL: any; "row" is also every structure "row:..." */
     const char *structure, *dtype, *target, *diagnosis, *action;
     int64_t most; /* 0: STORE_LIST_MOST */
 };

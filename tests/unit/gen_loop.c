@@ -7,17 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ir/ops.h"
 #include "kernel_run.h"
 #include "loop/loop.h"
+#include "os/os.h"
 #include "test.h"
 
 static struct arena arena;
 
 /* ---- a part: N elements of some inputs, and outputs as many as a test wants ---- */
 
-enum { MOST_TENSORS = 160, ELEMENTS = 777 };
+enum { MOST_TENSORS = 160 };
+
+static int64_t elements = 777;
 
 static struct ir_symbol symbols[1] = {{.name = "N"}};
 static struct ir_tensor tensors[MOST_TENSORS];
@@ -97,9 +101,107 @@ static void call_kernel(const struct loop_kernel *kernel, void **memory)
     if (getenv("SMELT_SHOW"))
         fputs(text.at, stderr);
     kernel_function *function = kernel_run_compile(&arena, &text, false, &library);
-    int64_t sizes[1] = {ELEMENTS};
+    int64_t sizes[1] = {elements};
     CHECK_INT(function(memory, sizes, NULL, NULL), 0);
     /* the library stays open: its threads live on */
+}
+
+/* ---- other compilers and machines: the kernel as a program that reads inputs, writes outputs ----
+ */
+
+struct elsewhere {
+    const char *compiler, *flags; /* flags: as a shell takes them */
+    const char *runner;           /* what runs the program; "": nothing but this machine */
+    const char *needs;            /* a word of /proc/cpuinfo, or "" */
+};
+
+static const char MAIN[] = "\n#include <stdio.h>\n"
+                           "#include <stdlib.h>\n"
+                           "int main(void)\n"
+                           "{\n"
+                           "    static const size_t bytes[] = {%s};\n"
+                           "    static void *tensors[%d];\n"
+                           "    for (int i = 0; i < %d; i++)\n"
+                           "        tensors[i] = aligned_alloc(64, bytes[i] / 64 * 64 + 64);\n"
+                           "    for (int i = 0; i < %d; i++)\n"
+                           "        if (fread(tensors[i], 1, bytes[i], stdin) != bytes[i])\n"
+                           "            return 2;\n"
+                           "    const int64_t sizes[] = {%lld};\n"
+                           "    if (kernel(tensors, sizes, NULL, NULL) != 0)\n"
+                           "        return 3;\n"
+                           "    for (int i = %d; i < %d; i++)\n"
+                           "        fwrite(tensors[i], 1, bytes[i], stdout);\n"
+                           "    return 0;\n"
+                           "}\n";
+
+static size_t tensor_bytes(int tensor)
+{
+    return (size_t)elements * dtype_bytes(tensors[tensor].dtype);
+}
+
+static bool machine_has(const char *word)
+{
+    char line[4096];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    bool found = !*word;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = strstr(line, word) != NULL;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void run_elsewhere(const char *folder, const struct elsewhere *where)
+{
+    const char *command =
+        arena_printf(&arena,
+                     "cd %s && %s -std=gnu17 -O2 -Wall -Wextra -Werror "
+                     "-Wno-unknown-pragmas -Wno-psabi %s -o kernel kernel.c -lm 2>&1 && "
+                     "%s ./kernel <in >out",
+                     folder, where->compiler, where->flags, where->runner);
+    const char *arguments[] = {"/bin/sh", "-c", command, NULL};
+    struct process_request request = {.arguments = arguments, .timeout = 120};
+    struct process_result result;
+    struct error error;
+    if (!process_run(&arena, &request, &result, &error))
+        kernel_run_complain(error.message, "");
+    if (!process_succeeded(&result))
+        kernel_run_complain(where->compiler, result.output);
+}
+
+static void call_elsewhere(const struct loop_kernel *kernel, void **memory,
+                           const struct elsewhere *where)
+{
+    if (!process_find(&arena, where->compiler))
+        SKIP("there is no %s", where->compiler);
+    if (*where->runner && !process_find(&arena, where->runner))
+        SKIP("there is no %s", where->runner);
+    if (!machine_has(where->needs))
+        SKIP("this machine has no %s", where->needs);
+    char folder[] = "/tmp/smelt-loop-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    struct text text = text_new(&arena), bytes = text_new(&arena);
+    gen_loop_c(&text, kernel, &(struct gen_head){0});
+    for (int i = 0; i < part.tensor_count; i++)
+        text_printf(&bytes, "%s%zu", i ? ", " : "", tensor_bytes(i));
+    text_printf(&text, MAIN, bytes.at, part.tensor_count, part.tensor_count, part.input_count,
+                (long long)elements, part.input_count, part.tensor_count);
+    struct error error;
+    CHECK(file_write(arena_printf(&arena, "%s/kernel.c", folder), text.at, text.length, 0600,
+                     &error));
+    FILE *file = fopen(arena_printf(&arena, "%s/in", folder), "wb");
+    for (int i = 0; i < part.input_count; i++)
+        CHECK(fwrite(memory[i], 1, tensor_bytes(i), file) == tensor_bytes(i));
+    fclose(file);
+    run_elsewhere(folder, where);
+    file = fopen(arena_printf(&arena, "%s/out", folder), "rb");
+    for (int i = part.input_count; i < part.tensor_count; i++)
+        CHECK(fread(memory[i], 1, tensor_bytes(i), file) == tensor_bytes(i));
+    fclose(file);
+    static const char *const FILES[] = {"kernel.c", "kernel", "in", "out"};
+    for (int i = 0; i < 4; i++)
+        unlink(arena_printf(&arena, "%s/%s", folder, FILES[i]));
+    rmdir(folder);
 }
 
 /* ---- every operation ---- */
@@ -174,52 +276,55 @@ static struct ir_value expected(const struct operation *operation, struct ir_val
     return values[3];
 }
 
-static void check_number(double found, double wanted, enum dtype type)
+/* Within four units, zeros with their signs. */
+static bool is_near(double found, double wanted, enum dtype type)
 {
     double rounded = type == DTYPE_F32 ? (double)(float)wanted : wanted;
-    if (isnan(rounded) && isnan(found))
-        return;
-    if (rounded == found && (rounded != 0 || signbit(rounded) == signbit(found)))
-        return;
+    if (isnan(rounded) || isnan(found))
+        return isnan(rounded) && isnan(found);
+    if (rounded == found)
+        return rounded != 0 || signbit(rounded) == signbit(found);
     double unit = type == DTYPE_F32 ? fmax(fabs(wanted) * 0x1p-23, 0x1p-149)
                                     : fmax(fabs(wanted) * 0x1p-52, 0x1p-1074);
-    if (fabs(found - wanted) <= 4 * unit && rounded != 0)
+    return fabs(found - wanted) <= 4 * unit && (rounded != 0 || found != 0);
+}
+
+static void check_element(const struct operation *operation, void *const *memory, int64_t i)
+{
+    bool number = dtype_is_float(operation->type), same;
+    int first = number ? 0 : 2;
+    struct ir_value a = {0}, b = {0};
+    size_t place = (size_t)i * dtype_bytes(operation->type);
+    if (number) {
+        a.number = dtype_load_float(operation->type, (char *)memory[first] + place);
+        b.number = dtype_load_float(operation->type, (char *)memory[first + 1] + place);
+    } else {
+        a.integer = ((int64_t *)memory[first])[i];
+        b.integer = ((int64_t *)memory[first + 1])[i];
+    }
+    struct ir_value wanted = expected(operation, a, b), found = {0};
+    enum dtype type = tensors[operation->output].dtype;
+    const void *at = (char *)memory[operation->output] + (size_t)i * dtype_bytes(type);
+    if (dtype_is_float(type))
+        same = is_near(found.number = dtype_load_float(type, at), wanted.number, type);
+    else
+        same = (found.integer = dtype_load_integer(type, at)) == wanted.integer;
+    if (same)
         return;
-    if (rounded == 0 && fabs(found) <= 4 * unit && found != 0)
-        return;
-    kernel_run_complain(arena_printf(&arena, "is %.17g", found),
-                        arena_printf(&arena, "not %.17g", wanted));
+    kernel_run_what =
+        arena_printf(&arena, "%s(%.9g, %.9g) of %s", ir_op_name(operation->op),
+                     number ? a.number : (double)a.integer, number ? b.number : (double)b.integer,
+                     dtype_name(operation->type));
+    kernel_run_complain(
+        arena_printf(&arena, "is %.17g or %lld", found.number, (long long)found.integer),
+        arena_printf(&arena, "not %.17g or %lld", wanted.number, (long long)wanted.integer));
 }
 
 static void check_outputs(const struct operation *operations, int count, void *const *memory)
 {
     for (int k = 0; k < count; k++) {
-        const struct operation *operation = &operations[k];
-        bool number = dtype_is_float(operation->type);
-        int first = number ? 0 : 2;
-        for (int i = 0; i < ELEMENTS; i++) {
-            struct ir_value a = {0}, b = {0};
-            size_t place = (size_t)i * dtype_bytes(operation->type);
-            if (number) {
-                a.number = dtype_load_float(operation->type, (char *)memory[first] + place);
-                b.number = dtype_load_float(operation->type, (char *)memory[first + 1] + place);
-            } else {
-                a.integer = ((int64_t *)memory[first])[i];
-                b.integer = ((int64_t *)memory[first + 1])[i];
-            }
-            struct ir_value wanted = expected(operation, a, b);
-            kernel_run_what =
-                arena_printf(&arena, "%s(%.9g, %.9g) of %s", ir_op_name(operation->op),
-                             number ? a.number : (double)a.integer,
-                             number ? b.number : (double)b.integer, dtype_name(operation->type));
-            enum dtype type = tensors[operation->output].dtype;
-            const void *at = (char *)memory[operation->output] + (size_t)i * dtype_bytes(type);
-            if (dtype_is_float(type))
-                check_number(dtype_load_float(type, at), wanted.number, type);
-            else if (dtype_load_integer(type, at) != wanted.integer)
-                kernel_run_complain("differs",
-                                    arena_printf(&arena, "%lld", (long long)wanted.integer));
-        }
+        for (int64_t i = 0; i < elements; i++)
+            check_element(&operations[k], memory, i);
     }
 }
 
@@ -237,7 +342,34 @@ static bool is_tested(enum ir_op op, enum dtype type)
     }
 }
 
-static void check_operations(enum dtype type, int lanes)
+/* The float of these bits; all NaNs are alike here, signalling ones are not. */
+static float float_of(uint32_t bits)
+{
+    float number;
+    memcpy(&number, &bits, sizeof bits);
+    return isnan(number) ? NAN : number;
+}
+
+/* Random numbers; or floats of all sizes, evenly over their bits. */
+static void draw_inputs(void **memory, enum dtype type, uint64_t state, bool all)
+{
+    for (int i = 0; i < part.tensor_count; i++) {
+        size_t bytes = dtype_bytes(tensors[i].dtype);
+        memory[i] = arena_alloc(&arena, (size_t)elements * bytes + 64);
+        memory[i] = (char *)memory[i] + (64 - (uintptr_t)memory[i] % 64) % 64;
+        for (size_t k = 0; k < (size_t)elements && i < 4; k++) {
+            double value = random_number(&state);
+            if (i == 0 && all)
+                ((float *)memory[i])[k] = float_of((uint32_t)(k * 65521));
+            else if (i < 2)
+                dtype_store_float(type, (char *)memory[i] + k * bytes, value);
+            else
+                ((int64_t *)memory[i])[k] = dtype_truncate(DTYPE_I64, value * 1e3) % 70;
+        }
+    }
+}
+
+static void check_operations(enum dtype type, int lanes, bool all, const struct elsewhere *where)
 {
     struct operation operations[2 * IR_OP_COUNT];
     void *memory[MOST_TENSORS];
@@ -263,35 +395,103 @@ static void check_operations(enum dtype type, int lanes)
             count++;
         }
     }
-    uint64_t state = (uint64_t)lanes;
-    for (int i = 0; i < part.tensor_count; i++) {
-        size_t bytes = dtype_bytes(tensors[i].dtype);
-        memory[i] = arena_alloc(&arena, ELEMENTS * bytes + 64);
-        memory[i] = (char *)memory[i] + (64 - (uintptr_t)memory[i] % 64) % 64;
-        for (size_t k = 0; k < ELEMENTS && i < 4; k++) {
-            double value = random_number(&state);
-            if (i < 2)
-                dtype_store_float(type, (char *)memory[i] + k * bytes, value);
-            else
-                ((int64_t *)memory[i])[k] = dtype_truncate(DTYPE_I64, value * 1e3) % 70;
-        }
-    }
+    draw_inputs(memory, type, (uint64_t)lanes, all);
     kernel_run_what = arena_printf(&arena, "%s x%d", dtype_name(type), lanes);
-    call_kernel(kernel, memory);
+    if (where)
+        call_elsewhere(kernel, memory, where);
+    else
+        call_kernel(kernel, memory);
     check_outputs(operations, count, memory);
 }
 
 TEST(loop_operations_of_f32_in_16_lanes)
 {
-    check_operations(DTYPE_F32, 16);
+    check_operations(DTYPE_F32, 16, false, NULL);
 }
 
 TEST(loop_operations_of_f32_in_8_lanes)
 {
-    check_operations(DTYPE_F32, 8);
+    check_operations(DTYPE_F32, 8, false, NULL);
 }
 
 TEST(loop_operations_of_f64_in_8_lanes)
 {
-    check_operations(DTYPE_F64, 8);
+    check_operations(DTYPE_F64, 8, false, NULL);
+}
+
+/* A sample of all floats; `build/bench/math build/smelt --all` takes every one. */
+TEST(loop_functions_over_all_floats)
+{
+    elements = 65536;
+    check_operations(DTYPE_F32, 16, true, NULL);
+}
+
+TEST(loop_operations_by_clang)
+{
+    static const struct elsewhere CLANG = {"clang", "-march=native -ffp-contract=fast", "", ""};
+    check_operations(DTYPE_F32, 16, false, &CLANG);
+}
+
+TEST(loop_operations_on_avx2)
+{
+    static const struct elsewhere AVX2 = {"gcc", "-mavx2 -mfma", "", "avx2"};
+    check_operations(DTYPE_F32, 8, false, &AVX2);
+}
+
+TEST(loop_operations_without_any_extension)
+{
+    static const struct elsewhere PLAIN = {"gcc", "", "", ""};
+    check_operations(DTYPE_F32, 4, false, &PLAIN);
+}
+
+TEST(loop_operations_on_aarch64)
+{
+    static const struct elsewhere ARM = {"aarch64-linux-gnu-gcc", "-static", "qemu-aarch64-static",
+                                         ""};
+    check_operations(DTYPE_F32, 4, false, &ARM);
+}
+
+/* ---- a tile of vectors, and what is read of it ---- */
+
+TEST(loop_tile_becomes_variables)
+{
+    enum { ROWS = 4, COLUMNS = 2, LANES = 8 };
+    part_reset();
+    int a = tensor_add(DTYPE_F32, true), y = tensor_add(DTYPE_F32, false);
+    struct loop_kernel *kernel = loop_kernel_new(&arena, &part);
+    struct loop_block *body = loop_function(kernel, "tile", "sums of rows");
+    const struct loop_buffer *tile = loop_stack(body, "acc", DTYPE_F32, LANES, ROWS * COLUMNS);
+    loop_value zero = loop_integer(&arena, 0), rows = loop_integer(&arena, ROWS);
+    struct loop_variable *i, *j, *k;
+    struct loop_block *inner =
+        loop_for(body, LOOP_UNROLL, "i", zero, loop_integer(&arena, ROWS * COLUMNS), NULL, &i);
+    loop_store(inner, tile, loop_of(&arena, i), loop_number(&arena, 0, DTYPE_F32));
+    struct loop_block *steps = loop_for(body, LOOP_SERIAL, "k", zero, rows, NULL, &k);
+    inner = loop_for(steps, LOOP_UNROLL, "i", zero, rows, NULL, &i);
+    inner = loop_for(inner, LOOP_UNROLL, "j", zero, loop_integer(&arena, COLUMNS), NULL, &j);
+    loop_value place =
+        loop_add(&arena, loop_mul(&arena, loop_of(&arena, i), loop_integer(&arena, COLUMNS)),
+                 loop_of(&arena, j));
+    loop_value from = loop_mul(&arena, place, loop_integer(&arena, LANES));
+    loop_value more = loop_load(&arena, loop_tensor(kernel, a), from, LANES);
+    loop_store(inner, tile, place, loop_add(&arena, loop_load(&arena, tile, place, LANES), more));
+    inner = loop_for(body, LOOP_UNROLL, "i", zero, loop_integer(&arena, ROWS * COLUMNS), NULL, &i);
+    loop_store(inner, loop_tensor(kernel, y),
+               loop_mul(&arena, loop_of(&arena, i), loop_integer(&arena, LANES)),
+               loop_load(&arena, tile, loop_of(&arena, i), LANES));
+
+    struct text text = text_new(&arena);
+    gen_loop_c(&text, kernel, &(struct gen_head){0});
+    CHECK(strstr(text.at, "f32x8 acc_0, acc_1, acc_2") != NULL);
+    CHECK(strstr(text.at, "acc_5 += f32x8_read(&a0[40]);") != NULL);
+    float *memory[2];
+    for (int t = 0; t < 2; t++) {
+        memory[t] = arena_alloc(&arena, 4096);
+        memory[t] += (64 - (uintptr_t)memory[t] % 64) % 64 / 4;
+    }
+    for (int n = 0; n < ROWS * COLUMNS * LANES; n++)
+        memory[0][n] = (float)n;
+    call_kernel(kernel, (void **)memory);
+    for (int n = 0; n < ROWS * COLUMNS * LANES; n++)
+        CHECK(memory[1][n] == (float)(4 * n));
 }

@@ -12,24 +12,34 @@ enum { LINE_LENGTH = 100, PIECE_ALIGN = 64 };
 /* Where a line may go on below: behind a comma, before an operator. */
 static bool may_break(const char *text, size_t at)
 {
-    if (text[at] != ' ')
+    if (text[at] != ' ' || text[at - 1] == '=')
         return false;
-    return text[at - 1] == ',' || strchr("+-*/?:&|=<>", text[at + 1]) != NULL;
+    return text[at - 1] == ',' || text[at - 1] == ';' ||
+           strchr("+-*/?:&|=<>", text[at + 1]) != NULL;
 }
 
-/* How much of the text fits on a line of so many columns; all of it when it cannot be broken. */
+/* How much of the text fits on a line of so many columns; all of it when it cannot be broken. The
+ * break is where fewest parentheses are open, in the second half of the line if there is one. */
 static size_t line_length(const char *text, long room)
 {
-    size_t length = strlen(text), last = 0;
+    size_t length = strlen(text), best = 0;
+    int depth = 0, least = 0;
     if ((long)length <= room)
         return length;
     for (size_t i = 1; text[i]; i++) {
-        if ((long)i > room && last)
+        depth +=
+            (text[i - 1] == '(' || text[i - 1] == '[') - (text[i - 1] == ')' || text[i - 1] == ']');
+        if ((long)i > room && best)
             break;
-        if (may_break(text, i) && text[i - 1] != '=')
-            last = i;
+        if (!may_break(text, i))
+            continue;
+        bool early = best && (long)best < room / 2 && (long)i <= room;
+        if (!best || depth <= least || early) {
+            best = i;
+            least = depth;
+        }
     }
-    return last ? last : length;
+    return best ? best : length;
 }
 
 void print_line(struct printer *printer, const char *text)
@@ -300,8 +310,9 @@ static void name_outer(struct printer *printer)
 {
     struct arena *arena = printer->emitter->arena;
     const struct ir_part *part = printer->kernel->part;
-    static const char *const TAKEN[] = {"tensors", "sizes", "scalars", "scratch", "memory"};
-    for (int i = 0; i < 5; i++)
+    static const char *const TAKEN[] = {"tensors", "sizes",  "scalars",  "scratch",
+                                        "memory",  "INLINE", "HAS_MASKS"};
+    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         outer_name(printer, TAKEN[i]);
     printer->symbols = arena_array(arena, (size_t)part->symbol_count + 1, sizeof(char *));
     printer->scalars = arena_array(arena, (size_t)part->scalar_count + 1, sizeof(char *));

@@ -123,12 +123,27 @@ static void print_let(struct printer *printer, const struct loop_statement *stat
                                      type, name, value));
 }
 
+/* name = value; or name += more when the value is that. */
+static void print_assignment(struct printer *printer, const char *name, const char *value)
+{
+    size_t length = strlen(name);
+    const char *rest = value + length;
+    bool adds = strncmp(value, name, length) == 0 && strncmp(rest, " + ", 3) == 0;
+    int depth = 0; /* of the rest: a sum of more than two is not one that is added */
+    for (const char *c = adds ? rest + 3 : ""; *c; c++) {
+        depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+        if (depth == 0 && *c == ' ' && strchr("+-?<>=!&|", c[1]))
+            adds = false;
+    }
+    print_line(printer, adds ? arena_printf(arena_of(printer), "%s += %s;", name, rest + 3)
+                             : arena_printf(arena_of(printer), "%s = %s;", name, value));
+}
+
 static void print_set(struct printer *printer, const struct loop_statement *statement)
 {
     const struct loop_variable *variable = statement->variable;
     const char *name = map_get_bytes(&printer->names, &variable, sizeof variable);
-    print_line(printer, arena_printf(arena_of(printer), "%s = %s;", name,
-                                     resolved_text(printer, statement->value)));
+    print_assignment(printer, name, resolved_text(printer, statement->value));
 }
 
 /* A buffer on the stack: an array, or as many variables. */
@@ -181,7 +196,7 @@ static void print_scalar_store(struct printer *printer, const struct loop_statem
         print_line(printer,
                    arena_printf(arena_of(printer), "if (%s)", print_value(printer, mask).text));
     printer->emitter->indent += mask != NULL;
-    print_line(printer, arena_printf(arena_of(printer), "%s = %s;", place, value));
+    print_assignment(printer, place, value);
     printer->emitter->indent -= mask != NULL;
 }
 
@@ -293,7 +308,9 @@ static void print_loop_head(struct printer *printer, const struct loop_statement
         is_integer(step) && step->integer == 1
             ? arena_printf(arena_of(printer), "%s++", name)
             : arena_printf(arena_of(printer), "%s += %s", name, print_value(printer, step).text);
-    emit_open(printer->emitter, "for (int64_t %s = %s; %s < %s; %s)", name, from, name, to, next);
+    print_line(printer, arena_printf(arena_of(printer), "for (int64_t %s = %s; %s < %s; %s) {",
+                                     name, from, name, to, next));
+    printer->emitter->indent++;
 }
 
 static void print_parallel(struct printer *printer, const struct loop_statement *statement)
@@ -351,7 +368,9 @@ static void print_if(struct printer *printer, const struct loop_statement *state
             print_statements(printer, block);
         return;
     }
-    emit_open(printer->emitter, "if (%s)", print_value(printer, condition).text);
+    print_line(printer,
+               arena_printf(arena_of(printer), "if (%s) {", print_value(printer, condition).text));
+    printer->emitter->indent++;
     print_block(printer, statement->body);
     if (statement->otherwise && statement->otherwise->statements.count) {
         printer->emitter->indent--;

@@ -12,32 +12,32 @@
 
 #define FLOATS "f32 f64"
 
-#define BY_LANE(name)                              \
-    {                                              \
-        name, FLOATS, 0,                           \
-            "static inline $V $V_" name "($V a)\n" \
-            "{\n"                                  \
-            "    for (int i = 0; i < $N; i++)\n"   \
-            "        a[i] = " name "$@(a[i]);\n"   \
-            "    return a;\n"                      \
-            "}\n"                                  \
+#define BY_LANE(name)                            \
+    {                                            \
+        name, FLOATS, 0,                         \
+            "INLINE $V $V_" name "($V a)\n"      \
+            "{\n"                                \
+            "    for (int i = 0; i < $N; i++)\n" \
+            "        a[i] = " name "$@(a[i]);\n" \
+            "    return a;\n"                    \
+            "}\n"                                \
     }
-#define BY_LANE_2(name)                                  \
-    {                                                    \
-        name, FLOATS, 0,                                 \
-            "static inline $V $V_" name "($V a, $V b)\n" \
-            "{\n"                                        \
-            "    for (int i = 0; i < $N; i++)\n"         \
-            "        a[i] = " name "$@(a[i], b[i]);\n"   \
-            "    return a;\n"                            \
-            "}\n"                                        \
+#define BY_LANE_2(name)                                \
+    {                                                  \
+        name, FLOATS, 0,                               \
+            "INLINE $V $V_" name "($V a, $V b)\n"      \
+            "{\n"                                      \
+            "    for (int i = 0; i < $N; i++)\n"       \
+            "        a[i] = " name "$@(a[i], b[i]);\n" \
+            "    return a;\n"                          \
+            "}\n"                                      \
     }
 
 const struct vector_piece vector_math[] = {
     /* ---- powers ---- */
     {"scale", "f32", 64,
      "/* a * 2^n for whole n within 300 of 0. */\n"
-     "static inline $V $V_scale($V a, $V n)\n"
+     "INLINE $V $V_scale($V a, $V n)\n"
      "{\n"
      "#ifdef __AVX512F__\n"
      "    return __builtin_ia32_scalefps512_mask(a, n, a, -1, 4);\n"
@@ -48,14 +48,14 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     {"scale", "f32", 0,
      "/* a * 2^n for whole n within 250 of 0, in two steps. */\n"
-     "static inline $V $V_scale($V a, $V n)\n"
+     "INLINE $V $V_scale($V a, $V n)\n"
      "{\n"
      "    const $I whole = __builtin_convertvector(n, $I), half = whole >> 1;\n"
      "    return a * ($V)((half + 127) << 23) * ($V)((whole - half + 127) << 23);\n"
      "}\n"},
     {"exp", "f32", 0,
      "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
-     "static inline $V $V_exp($V a)\n"
+     "INLINE $V $V_exp($V a)\n"
      "{\n"
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
@@ -72,7 +72,7 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     {"exp_sum", "f32", 0,
      "/* e^(a + b) for small b, as if the sum were exact. */\n"
-     "static inline $V $V_exp_sum($V a, $V b)\n"
+     "INLINE $V $V_exp_sum($V a, $V b)\n"
      "{\n"
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
@@ -88,7 +88,7 @@ const struct vector_piece vector_math[] = {
      "    return $V_scale(p, n);\n"
      "}\n"},
     {"exp2", "f32", 0,
-     "static inline $V $V_exp2($V a)\n"
+     "INLINE $V $V_exp2($V a)\n"
      "{\n"
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    a = $V_at_most($V_at_least(a, -151.0f), 129.0f);\n"
@@ -104,11 +104,11 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     {"expm1", "f32", 0,
      "/* e^a - 1, of which nothing is lost where a is small. */\n"
-     "static inline $V $V_expm1($V a)\n"
+     "INLINE $V $V_expm1($V a)\n"
      "{\n"
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
-     "    a = $V_at_most($V_at_least(a, -20.0f), 89.5f);\n"
+     "    a = $V_at_most($V_at_least(a, -20.0f), 89.0f);\n"
      "    const $V n = (a * 1.44269504f + magic) - magic;\n"
      "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
      "    $V p = r * 0.00019789951f + 0.0013944757f;\n"
@@ -126,7 +126,7 @@ const struct vector_piece vector_math[] = {
     /* ---- logarithms: a = 2^e (1 + f), 1 + f between sqrt(1/2) and sqrt(2) ---- */
     {"log_finish", "f32", 0,
      "/* The logarithm where a is a positive number; -inf at 0, NaN below, others stay. */\n"
-     "static inline $V $V_log_finish($V a, $V result)\n"
+     "INLINE $V $V_log_finish($V a, $V result)\n"
      "{\n"
      "    const $I plain = (a > 0) & (a < INFINITY), zero = a == 0, below = a < 0;\n"
      "    const $I other = (zero & ($I)$V_splat(-INFINITY)) | (below & ($I)$V_splat(NAN)) |\n"
@@ -134,7 +134,7 @@ const struct vector_piece vector_math[] = {
      "    return ($V)((plain & ($I)result) | (~plain & other));\n"
      "}\n"},
     {"log", "f32", 0,
-     "static inline $V $V_log($V a)\n"
+     "INLINE $V $V_log($V a)\n"
      "{\n"
      "    const $I tiny = a < 0x1p-126f;\n"
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
@@ -154,7 +154,7 @@ const struct vector_piece vector_math[] = {
      "    return $V_log_finish(a, result);\n"
      "}\n"},
     {"log2", "f32", 0,
-     "static inline $V $V_log2($V a)\n"
+     "INLINE $V $V_log2($V a)\n"
      "{\n"
      "    const $I tiny = a < 0x1p-126f;\n"
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
@@ -174,7 +174,7 @@ const struct vector_piece vector_math[] = {
      "    return $V_log_finish(a, result);\n"
      "}\n"},
     {"log10", "f32", 0,
-     "static inline $V $V_log10($V a)\n"
+     "INLINE $V $V_log10($V a)\n"
      "{\n"
      "    const $I tiny = a < 0x1p-126f;\n"
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
@@ -196,7 +196,7 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     {"log1p", "f32", 0,
      "/* log(1 + a), of which nothing is lost where a is small. */\n"
-     "static inline $V $V_log1p($V a)\n"
+     "INLINE $V $V_log1p($V a)\n"
      "{\n"
      "    const $V u = a + 1.0f, back = u - 1.0f;\n"
      "    const $V lost = (1.0f - (u - back)) + (a - back); /* u + lost is exactly a + 1 */\n"
@@ -218,7 +218,7 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     /* ---- hyperbolic ---- */
     {"tanh", "f32", 0,
-     "static inline $V $V_tanh($V a)\n"
+     "INLINE $V $V_tanh($V a)\n"
      "{\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
      "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"
@@ -232,7 +232,7 @@ const struct vector_piece vector_math[] = {
      "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
      "}\n"},
     {"sinh", "f32", 0,
-     "static inline $V $V_sinh($V a)\n"
+     "INLINE $V $V_sinh($V a)\n"
      "{\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
      "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"
@@ -247,14 +247,14 @@ const struct vector_piece vector_math[] = {
      "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
      "}\n"},
     {"cosh", "f32", 0,
-     "static inline $V $V_cosh($V a)\n"
+     "INLINE $V $V_cosh($V a)\n"
      "{\n"
      "    const $V half = $V_exp_sum($V_abs(a) - 0.693359375f, $V_splat(2.12194440e-4f));\n"
      "    return half + 0.25f / half;\n"
      "}\n"},
     /* ---- error function ---- */
     {"erf", "f32", 0,
-     "static inline $V $V_erf($V a)\n"
+     "INLINE $V $V_erf($V a)\n"
      "{\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
      "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"
@@ -278,7 +278,7 @@ const struct vector_piece vector_math[] = {
      "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
      "}\n"},
     {"erfc", "f32", 0,
-     "static inline $V $V_erfc($V a)\n"
+     "INLINE $V $V_erfc($V a)\n"
      "{\n"
      "    const $V size = $V_at_most($V_abs(a), 10.1f);\n"
      "    const $V t = (size - 2.0f) / (size + 2.0f);\n"
@@ -296,13 +296,22 @@ const struct vector_piece vector_math[] = {
      "    /* e^(-size^2), the square in two parts: that of the upper bits is exact */\n"
      "    const $V high = ($V)(($I)size & ~0xfff);\n"
      "    const $V power = $V_exp_sum(-high * high, (high - size) * (high + size));\n"
-     "    const $V result = power * (p / (1.0f + 2.0f * size));\n"
      "    const $I below = a < 0;\n"
-     "    return ($V)((below & ($I)(2.0f - result)) | (~below & ($I)result));\n"
+     "    const $V result = power * (p / (1.0f + 2.0f * size));\n"
+     "    const $V both = ($V)((below & ($I)(2.0f - result)) | (~below & ($I)result));\n"
+     "    /* near 0 the way round erf is the better one */\n"
+     "    const $V z = a * a;\n"
+     "    $V q = z * -0.00080101745f + 0.005188326f;\n"
+     "    q = q * z + -0.026853811f;\n"
+     "    q = q * z + 0.112835854f;\n"
+     "    q = q * z + -0.37612626f;\n"
+     "    q = q * z + 0.12837917f;\n"
+     "    const $I near = size < 0.5f;\n"
+     "    return ($V)((near & ($I)(1.0f - (a + a * q))) | (~near & ($I)both));\n"
      "}\n"},
     /* ---- circular: reduced in double precision; far out by libm ---- */
     {"sin", "f32", 0,
-     "static inline $V $V_sin($V a)\n"
+     "INLINE $V $V_sin($V a)\n"
      "{\n"
      "    const $D wide = __builtin_convertvector(a, $D);\n"
      "    const $D n = (wide * 0.63661977236758138 + 0x1.8p52) - 0x1.8p52;\n"
@@ -326,7 +335,7 @@ const struct vector_piece vector_math[] = {
      "    return result;\n"
      "}\n"},
     {"cos", "f32", 0,
-     "static inline $V $V_cos($V a)\n"
+     "INLINE $V $V_cos($V a)\n"
      "{\n"
      "    const $D wide = __builtin_convertvector(a, $D);\n"
      "    const $D n = (wide * 0.63661977236758138 + 0x1.8p52) - 0x1.8p52;\n"
@@ -352,7 +361,7 @@ const struct vector_piece vector_math[] = {
     /* ---- any power ---- */
     {"pow", "f32", 0,
      "/* In double precision; zeros, infinities and roots of negative numbers by libm. */\n"
-     "static inline $V $V_pow($V a, $V b)\n"
+     "INLINE $V $V_pow($V a, $V b)\n"
      "{\n"
      "    const $V size = $V_abs(a), whole = $V_trunc(b), half = b * 0.5f;\n"
      "    const $I integer = whole == b, odd = integer & ($V_trunc(half) != half);\n"
@@ -394,14 +403,14 @@ const struct vector_piece vector_math[] = {
     /* ---- doubles ---- */
     {"scale", "f64", 0,
      "/* a * 2^n for whole n within 2000 of 0, in two steps. */\n"
-     "static inline $V $V_scale($V a, $V n)\n"
+     "INLINE $V $V_scale($V a, $V n)\n"
      "{\n"
      "    const $I whole = __builtin_convertvector(n, $I), half = whole >> 1;\n"
      "    return a * ($V)((half + 1023) << 52) * ($V)((whole - half + 1023) << 52);\n"
      "}\n"},
     {"exp", "f64", 0,
      "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
-     "static inline $V $V_exp($V a)\n"
+     "INLINE $V $V_exp($V a)\n"
      "{\n"
      "    a = $V_at_most($V_at_least(a, -746.0), 710.0); /* beyond, the result is 0 or infinite "
      "*/\n"
@@ -423,7 +432,7 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     {"log_finish", "f64", 0,
      "/* The logarithm where a is a positive number; -inf at 0, NaN below, others stay. */\n"
-     "static inline $V $V_log_finish($V a, $V result)\n"
+     "INLINE $V $V_log_finish($V a, $V result)\n"
      "{\n"
      "    const $I plain = (a > 0) & (a < INFINITY), zero = a == 0, below = a < 0;\n"
      "    const $I other = (zero & ($I)$V_splat(-INFINITY)) | (below & ($I)$V_splat(NAN)) |\n"
@@ -431,7 +440,7 @@ const struct vector_piece vector_math[] = {
      "    return ($V)((plain & ($I)result) | (~plain & other));\n"
      "}\n"},
     {"log", "f64", 0,
-     "static inline $V $V_log($V a)\n"
+     "INLINE $V $V_log($V a)\n"
      "{\n"
      "    const $I tiny = a < 0x1p-1022;\n"
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p54)) | (~tiny & ($I)a));\n"
@@ -455,7 +464,7 @@ const struct vector_piece vector_math[] = {
      "}\n"},
     /* ---- roots ---- */
     {"sqrt", "f32", 64,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "#if defined __AVX512F__ && !defined __clang__\n"
      "    return __builtin_ia32_sqrtps512_mask(a, a, -1, 4);\n"
@@ -468,7 +477,7 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "}\n"},
     {"sqrt", "f64", 64,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "#if defined __AVX512F__ && !defined __clang__\n"
      "    return __builtin_ia32_sqrtpd512_mask(a, a, -1, 4);\n"
@@ -481,7 +490,7 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "}\n"},
     {"sqrt", "f32", 32,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "#ifdef __AVX__\n"
      "    return __builtin_ia32_sqrtps256(a);\n"
@@ -492,7 +501,7 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "}\n"},
     {"sqrt", "f64", 32,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "#ifdef __AVX__\n"
      "    return __builtin_ia32_sqrtpd256(a);\n"
@@ -503,12 +512,12 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "}\n"},
     {"sqrt", "f32", 128,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "    return $V_join($H_sqrt($V_low(a)), $H_sqrt($V_high(a)));\n"
      "}\n"},
     {"sqrt", "f64", 128,
-     "static inline $V $V_sqrt($V a)\n"
+     "INLINE $V $V_sqrt($V a)\n"
      "{\n"
      "    return $V_join($H_sqrt($V_low(a)), $H_sqrt($V_high(a)));\n"
      "}\n"},

@@ -11,7 +11,7 @@
 
 #define READ_PART                                                                    \
     "/* The first `count` lanes; the others are 0, and nothing is read there. */\n"  \
-    "static inline $V $V_read_part(const $E *at, int64_t count)\n"                   \
+    "INLINE $V $V_read_part(const $E *at, int64_t count)\n"                          \
     "{\n"                                                                            \
     "#ifdef HAS_MASKS\n" WORDS                                                       \
     "    return ($V)__builtin_ia32_loaddqu$k$b_mask((const void *)at, (words){0},\n" \
@@ -26,7 +26,7 @@
 
 #define WRITE_PART                                                                               \
     "/* The first `count` lanes only. */\n"                                                      \
-    "static inline void $V_write_part($E *at, $V value, int64_t count)\n"                        \
+    "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"                               \
     "{\n"                                                                                        \
     "#ifdef HAS_MASKS\n" WORDS "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, " \
     "$M_first_bits(count)"                                                                       \
@@ -39,7 +39,7 @@
 
 #define READ_MASKED                                                                          \
     "/* The lanes where the mask is true; the others are 0, and nothing is read there. */\n" \
-    "static inline $V $V_read_masked(const $E *at, $M mask)\n"                               \
+    "INLINE $V $V_read_masked(const $E *at, $M mask)\n"                                      \
     "{\n"                                                                                    \
     "#ifdef HAS_MASKS\n" WORDS                                                               \
     "    return ($V)__builtin_ia32_loaddqu$k$b_mask((const void *)at, (words){0},\n"         \
@@ -54,7 +54,7 @@
 
 #define WRITE_MASKED                                                                   \
     "/* The lanes where the mask is true only. */\n"                                   \
-    "static inline void $V_write_masked($E *at, $V value, $M mask)\n"                  \
+    "INLINE void $V_write_masked($E *at, $V value, $M mask)\n"                         \
     "{\n"                                                                              \
     "#ifdef HAS_MASKS\n" WORDS                                                         \
     "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, $M_bits(mask));\n" \
@@ -69,13 +69,13 @@
 /* Vectors wider than any register go by halves... */
 #define HALVES                                                                                \
     {"read_part", "", 128,                                                                    \
-     "static inline $V $V_read_part(const $E *at, int64_t count)\n"                           \
+     "INLINE $V $V_read_part(const $E *at, int64_t count)\n"                                  \
      "{\n"                                                                                    \
      "    const int64_t rest = count > $N / 2 ? count - $N / 2 : 0;\n"                        \
      "    return $V_join($H_read_part(at, count - rest), $H_read_part(at + $N / 2, rest));\n" \
      "}\n"},                                                                                  \
         {"write_part", "", 128,                                                               \
-         "static inline void $V_write_part($E *at, $V value, int64_t count)\n"                \
+         "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"                       \
          "{\n"                                                                                \
          "    const int64_t rest = count > $N / 2 ? count - $N / 2 : 0;\n"                    \
          "    $H_write_part(at, $V_low(value), count - rest);\n"                              \
@@ -83,45 +83,45 @@
          "}\n"},
 
 /* ...and what has no instruction, lane by lane. */
-#define PLAIN_READ_PART                                            \
-    "static inline $V $V_read_part(const $E *at, int64_t count)\n" \
-    "{\n"                                                          \
-    "    $V result = {0};\n"                                       \
-    "    for (int i = 0; i < $N && i < count; i++)\n"              \
-    "        result[i] = at[i];\n"                                 \
-    "    return result;\n"                                         \
+#define PLAIN_READ_PART                                     \
+    "INLINE $V $V_read_part(const $E *at, int64_t count)\n" \
+    "{\n"                                                   \
+    "    $V result = {0};\n"                                \
+    "    for (int i = 0; i < $N && i < count; i++)\n"       \
+    "        result[i] = at[i];\n"                          \
+    "    return result;\n"                                  \
     "}\n"
 
 const struct vector_piece vector_memory[] = {
     {"low", "", 0,
-     "static inline $H $V_low($V a) { return __builtin_shufflevector(a, a, $[low]); }\n"},
+     "INLINE $H $V_low($V a)\n{\n    return __builtin_shufflevector(a, a, $[low]);\n}\n"},
     {"high", "", 0,
-     "static inline $H $V_high($V a) { return __builtin_shufflevector(a, a, $[high]); }\n"},
+     "INLINE $H $V_high($V a)\n{\n    return __builtin_shufflevector(a, a, $[high]);\n}\n"},
     {"join", "", 0,
-     "static inline $V $V_join($H low, $H high)\n"
+     "INLINE $V $V_join($H low, $H high)\n"
      "{\n"
      "    return __builtin_shufflevector(low, high, $[iota]);\n"
      "}\n"},
     {"bits", "i32", 64,
      "/* One bit per lane. */\n"
      "#ifdef HAS_MASKS\n"
-     "static inline uint16_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask512(mask); }\n"
+     "INLINE uint16_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask512(mask); }\n"
      "#endif\n"},
     {"bits", "i32", 32,
      "#ifdef HAS_MASKS\n"
-     "static inline uint8_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask256(mask); }\n"
+     "INLINE uint8_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask256(mask); }\n"
      "#endif\n"},
     {"bits", "i32", 16,
      "#ifdef HAS_MASKS\n"
-     "static inline uint8_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask128(mask); }\n"
+     "INLINE uint8_t $V_bits($V mask) { return __builtin_ia32_cvtd2mask128(mask); }\n"
      "#endif\n"},
     {"bits", "i32", 8,
      "#ifdef HAS_MASKS\n"
-     "static inline uint8_t $V_bits($V mask) { return (mask[0] & 1) | (mask[1] & 2); }\n"
+     "INLINE uint8_t $V_bits($V mask) { return (mask[0] & 1) | (mask[1] & 2); }\n"
      "#endif\n"},
     {"bits", "i32", 0,
      "#ifdef HAS_MASKS\n"
-     "static inline uint64_t $V_bits($V mask)\n"
+     "INLINE uint64_t $V_bits($V mask)\n"
      "{\n"
      "    return $H_bits($V_low(mask)) | (uint64_t)$H_bits($V_high(mask)) << $N / 2;\n"
      "}\n"
@@ -129,19 +129,19 @@ const struct vector_piece vector_memory[] = {
     {"first_bits", "i32", 0,
      "#ifdef HAS_MASKS\n"
      "/* Bits for the first `count` of $N lanes. */\n"
-     "static inline uint64_t $V_first_bits(int64_t count)\n"
+     "INLINE uint64_t $V_first_bits(int64_t count)\n"
      "{\n"
      "    return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;\n"
      "}\n"
      "#endif\n"},
     {"read", "", 0,
-     "static inline $V $V_read(const $E *at)\n"
+     "INLINE $V $V_read(const $E *at)\n"
      "{\n"
      "    typedef $E near __attribute__((vector_size($Z), aligned($B), may_alias));\n"
      "    return ($V)*(const near *)at;\n"
      "}\n"},
     {"write", "", 0,
-     "static inline void $V_write($E *at, $V value)\n"
+     "INLINE void $V_write($E *at, $V value)\n"
      "{\n"
      "    typedef $E near __attribute__((vector_size($Z), aligned($B), may_alias));\n"
      "    *(near *)at = (near)value;\n"
@@ -154,7 +154,7 @@ const struct vector_piece vector_memory[] = {
     {"write_part", "", 16, WRITE_PART},
     HALVES{"read_part", "", 0, PLAIN_READ_PART},
     {"write_part", "", 0,
-     "static inline void $V_write_part($E *at, $V value, int64_t count)\n"
+     "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"
      "{\n"
      "    for (int i = 0; i < $N && i < count; i++)\n"
      "        at[i] = value[i];\n"
@@ -163,7 +163,7 @@ const struct vector_piece vector_memory[] = {
     {"read_masked", "", 32, READ_MASKED},
     {"read_masked", "", 16, READ_MASKED},
     {"read_masked", "", 0,
-     "static inline $V $V_read_masked(const $E *at, $M mask)\n"
+     "INLINE $V $V_read_masked(const $E *at, $M mask)\n"
      "{\n"
      "    $V result = {0};\n"
      "    for (int i = 0; i < $N; i++)\n"
@@ -174,7 +174,7 @@ const struct vector_piece vector_memory[] = {
     {"write_masked", "", 32, WRITE_MASKED},
     {"write_masked", "", 16, WRITE_MASKED},
     {"write_masked", "", 0,
-     "static inline void $V_write_masked($E *at, $V value, $M mask)\n"
+     "INLINE void $V_write_masked($E *at, $V value, $M mask)\n"
      "{\n"
      "    for (int i = 0; i < $N; i++) {\n"
      "        if (mask[i])\n"
@@ -182,7 +182,7 @@ const struct vector_piece vector_memory[] = {
      "    }\n"
      "}\n"},
     {"gather", "", 0,
-     "static inline $V $V_gather(const $E *from, $L at)\n"
+     "INLINE $V $V_gather(const $E *from, $L at)\n"
      "{\n"
      "    $V result;\n"
      "    for (int i = 0; i < $N; i++)\n"
@@ -190,7 +190,7 @@ const struct vector_piece vector_memory[] = {
      "    return result;\n"
      "}\n"},
     {"gather_masked", "", 0,
-     "static inline $V $V_gather_masked(const $E *from, $L at, $M mask)\n"
+     "INLINE $V $V_gather_masked(const $E *from, $L at, $M mask)\n"
      "{\n"
      "    $V result = {0};\n"
      "    for (int i = 0; i < $N; i++)\n"
@@ -198,19 +198,19 @@ const struct vector_piece vector_memory[] = {
      "    return result;\n"
      "}\n"},
     {"scatter", "", 0,
-     "static inline void $V_scatter($E *to, $L at, $V value)\n"
+     "INLINE void $V_scatter($E *to, $L at, $V value)\n"
      "{\n"
      "    for (int i = 0; i < $N; i++)\n"
      "        to[at[i]] = value[i];\n"
      "}\n"},
     {"scatter_part", "", 0,
-     "static inline void $V_scatter_part($E *to, $L at, $V value, int64_t count)\n"
+     "INLINE void $V_scatter_part($E *to, $L at, $V value, int64_t count)\n"
      "{\n"
      "    for (int i = 0; i < $N && i < count; i++)\n"
      "        to[at[i]] = value[i];\n"
      "}\n"},
     {"scatter_masked", "", 0,
-     "static inline void $V_scatter_masked($E *to, $L at, $V value, $M mask)\n"
+     "INLINE void $V_scatter_masked($E *to, $L at, $V value, $M mask)\n"
      "{\n"
      "    for (int i = 0; i < $N; i++) {\n"
      "        if (mask[i])\n"
@@ -219,7 +219,7 @@ const struct vector_piece vector_memory[] = {
      "}\n"},
     {"stream", "", 64,
      "/* Past the caches, where the machine can and the address allows it. */\n"
-     "static inline void $V_stream($E *at, $V value)\n"
+     "INLINE void $V_stream($E *at, $V value)\n"
      "{\n"
      "#ifdef __AVX512F__\n"
      "    typedef long long words __attribute__((vector_size($Z)));\n"
@@ -235,7 +235,7 @@ const struct vector_piece vector_memory[] = {
      "}\n"},
     {"stream", "", 32,
      "/* Past the caches, where the machine can and the address allows it. */\n"
-     "static inline void $V_stream($E *at, $V value)\n"
+     "INLINE void $V_stream($E *at, $V value)\n"
      "{\n"
      "#ifdef __AVX__\n"
      "    typedef long long words __attribute__((vector_size($Z)));\n"
@@ -249,6 +249,6 @@ const struct vector_piece vector_memory[] = {
      "#endif\n"
      "        $V_write(at, value);\n"
      "}\n"},
-    {"stream", "", 0, "static inline void $V_stream($E *at, $V value) { $V_write(at, value); }\n"},
+    {"stream", "", 0, "INLINE void $V_stream($E *at, $V value) { $V_write(at, value); }\n"},
     {NULL, NULL, 0, NULL},
 };

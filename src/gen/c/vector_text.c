@@ -59,11 +59,12 @@ bool vector_is_name(const char *name)
 
 static void add_list(struct text *out, const char *what, int lanes)
 {
+    enum { PER_LINE = 16 };
     bool low = strcmp(what, "low") == 0, high = strcmp(what, "high") == 0;
     bool numbers = low || high || strcmp(what, "iota") == 0;
     int from = high ? lanes / 2 : 0, to = low ? lanes / 2 : lanes;
     for (int i = from; i < to; i++) {
-        text_add(out, i > from ? ", " : "");
+        text_add(out, i == from ? "" : (i - from) % PER_LINE ? ", " : ",\n        ");
         if (numbers)
             text_printf(out, "%d", i);
         else
@@ -205,10 +206,11 @@ static const char HAS_MASKS[] =
     "#define HAS_MASKS 1 /* loads and stores of some lanes only */\n"
     "#endif\n";
 
-/* Functions are inlined: that some vectors fit no register to be passed in is nothing to say. */
-static const char QUIET[] = "\n#ifndef __clang__\n"
-                            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
-                            "#endif\n";
+/* Some vectors fit no register to be passed in: since all is inlined there is nothing to say. */
+static const char INLINED[] = "\n#define INLINE static inline __attribute__((always_inline))\n"
+                              "#ifndef __clang__\n"
+                              "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+                              "#endif\n";
 
 void vector_prelude(struct arena *arena, struct text *out, const struct text *text)
 {
@@ -233,7 +235,7 @@ void vector_prelude(struct arena *arena, struct text *out, const struct text *te
     if (wanted.count)
         qsort(wanted.at, wanted.count, sizeof *wanted.at, compare_pieces);
     if (wanted.count)
-        text_add(out, QUIET);
+        text_add(out, INLINED);
     if (map_has(&words, "HAS_MASKS"))
         text_add(out, HAS_MASKS);
     print_types(out, used);

@@ -14,7 +14,7 @@
 #define BY_LANE(types, name, function)             \
     {                                              \
         name, types, 0,                            \
-            "static inline $V $V_" name "($V a)\n" \
+            "INLINE $V $V_" name "($V a)\n"        \
             "{\n"                                  \
             "    for (int i = 0; i < $N; i++)\n"   \
             "        a[i] = " function "(a[i]);\n" \
@@ -24,7 +24,7 @@
 #define BY_LANE_2(types, name, function)                 \
     {                                                    \
         name, types, 0,                                  \
-            "static inline $V $V_" name "($V a, $V b)\n" \
+            "INLINE $V $V_" name "($V a, $V b)\n"        \
             "{\n"                                        \
             "    for (int i = 0; i < $N; i++)\n"         \
             "        a[i] = " function "(a[i], b[i]);\n" \
@@ -34,9 +34,9 @@
 
 /* Elements of another type, by conversions that at most halve or double the bytes of a lane: more
  * at a time some compilers do lane by lane. */
-#define CONVERT(types, name, from, steps)                                                         \
-    {                                                                                             \
-        name, types, 0, "static inline $V $V_" name "(" from " a)\n{\n    return " steps ";\n}\n" \
+#define CONVERT(types, name, from, steps)                                                  \
+    {                                                                                      \
+        name, types, 0, "INLINE $V $V_" name "(" from " a)\n{\n    return " steps ";\n}\n" \
     }
 #define TO(type, inner) "__builtin_convertvector(" inner ", " type ")"
 
@@ -45,15 +45,15 @@
     {                                                    \
         name, types, 0,                                  \
             "/* All lanes combined, half and half. */\n" \
-            "static inline $E $V_" name "($V a)\n"       \
+            "INLINE $E $V_" name "($V a)\n"              \
             "{\n"                                        \
             "    const $H b = " combine ";\n"            \
             "    return $H_" name "(b);\n"               \
             "}\n"                                        \
     }
-#define FOLD_TWO(name, types, bytes, result, combine)                                              \
-    {                                                                                              \
-        name, types, bytes, "static inline " result " $V_" name "($V a) { return " combine "; }\n" \
+#define FOLD_TWO(name, types, bytes, result, combine)                                       \
+    {                                                                                       \
+        name, types, bytes, "INLINE " result " $V_" name "($V a) { return " combine "; }\n" \
     }
 #define FOLDS(name, types, lanes, ends)                                                  \
     FOLD_TWO(name, "f32 i32", 8, "$E", ends), FOLD_TWO(name, "f64 i64", 16, "$E", ends), \
@@ -62,7 +62,7 @@
 #define SELECT(types, mask)                                           \
     {                                                                 \
         "select", types, 0,                                           \
-            "static inline $V $V_select($M which, $V yes, $V no)\n"   \
+            "INLINE $V $V_select($M which, $V yes, $V no)\n"          \
             "{\n"                                                     \
             "    const $I mask = " mask ";\n"                         \
             "    return ($V)((mask & ($I)yes) | (~mask & ($I)no));\n" \
@@ -74,7 +74,7 @@
     {                                                                                    \
         name, types, 0,                                                                  \
             "/* NaN is passed on, -0 is below +0. */\n"                                  \
-            "static inline $V $V_" name "($V a, $V b)\n"                                 \
+            "INLINE $V $V_" name "($V a, $V b)\n"                                        \
             "{\n"                                                                        \
             "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"         \
             "    const $I other = (same & (($I)a " zeros " ($I)b)) | (~same & ($I)b);\n" \
@@ -86,7 +86,7 @@
     {                                                                                   \
         name, type, 64,                                                                 \
             "/* NaN is passed on, -0 is below +0. */\n"                                 \
-            "static inline $V $V_" name "($V a, $V b)\n"                                \
+            "INLINE $V $V_" name "($V a, $V b)\n"                                       \
             "{\n"                                                                       \
             "#if defined HAS_MASKS && !defined __clang__\n"                             \
             "    const $V one = __builtin_ia32_rangep" single "512_mask(a, b, " control \
@@ -105,7 +105,7 @@
 #define BOUND(name, comment, beyond)                                                         \
     {                                                                                        \
         name, FLOATS, 0,                                                                     \
-            comment "static inline $V $V_" name "($V a, $E bound)\n"                         \
+            comment "INLINE $V $V_" name "($V a, $E bound)\n"                                \
                     "{\n"                                                                    \
                     "    const $I inside = ~(a " beyond " bound);\n"                         \
                     "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
@@ -114,7 +114,7 @@
 
 /* Whole numbers: beyond 2^23 (2^52) there are no others. */
 #define WHOLE(name, comment, digits, body)                                         \
-    comment "static inline $V $V_" name "($V a)\n"                                 \
+    comment "INLINE $V $V_" name "($V a)\n"                                        \
             "{\n"                                                                  \
             "    const $I sign = ($I)a & ($I)$V_splat(-0.0$@);\n"                  \
             "    const $V size = ($V)(($I)a ^ sign);\n"                            \
@@ -128,28 +128,27 @@
     }
 
 const struct vector_piece vector_values[] = {
-    {"splat", "", 0, "static inline $V $V_splat($E a) { return ($V){$[a]}; }\n"},
-    {"iota", "", 0, "static inline $V $V_iota(void) { return ($V){$[iota]}; }\n"},
+    {"splat", "", 0, "INLINE $V $V_splat($E a)\n{\n    return ($V){$[a]};\n}\n"},
+    {"iota", "", 0, "INLINE $V $V_iota(void)\n{\n    return ($V){$[iota]};\n}\n"},
     {"first", "i32", 0,
      "/* Whether a lane is among the first `count`. */\n"
-     "static inline $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
+     "INLINE $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
     SELECT("f32 i32 u32", "which"),
     SELECT("f64 i64 u64", TO("$I", "which")),
     /* ---- order ---- */
-    {"abs", FLOATS, 0,
-     "static inline $V $V_abs($V a) { return ($V)(($I)a & ~($I)$V_splat(-0.0$@)); }\n"},
-    {"abs", "i32 i64", 0, "static inline $V $V_abs($V a) { return (a ^ (a < 0)) - (a < 0); }\n"},
+    {"abs", FLOATS, 0, "INLINE $V $V_abs($V a) { return ($V)(($I)a & ~($I)$V_splat(-0.0$@)); }\n"},
+    {"abs", "i32 i64", 0, "INLINE $V $V_abs($V a) { return (a ^ (a < 0)) - (a < 0); }\n"},
     {"sign", FLOATS, 0,
      "/* -1, 0 or 1; NaN stays. */\n"
-     "static inline $V $V_sign($V a)\n"
+     "INLINE $V $V_sign($V a)\n"
      "{\n"
      "    const $I one = ((a > 0) & ($I)$V_splat(1)) | ((a < 0) & ($I)$V_splat(-1));\n"
      "    return ($V)(one | ((a != a) & ($I)a));\n"
      "}\n"},
-    {"sign", "i32 i64", 0, "static inline $V $V_sign($V a) { return (a < 0) - (a > 0); }\n"},
+    {"sign", "i32 i64", 0, "INLINE $V $V_sign($V a) { return (a < 0) - (a > 0); }\n"},
     {"copysign", FLOATS, 0,
      "/* The sign of a NaN counts as +. */\n"
-     "static inline $V $V_copysign($V a, $V b)\n"
+     "INLINE $V $V_copysign($V a, $V b)\n"
      "{\n"
      "    const $I sign = ($I)$V_splat(-0.0$@);\n"
      "    return ($V)((($I)a & ~sign) | (($I)b & sign & (b == b)));\n"
@@ -161,19 +160,18 @@ const struct vector_piece vector_values[] = {
     EXTREME("max", FLOATS, ">", "&"),
     EXTREME("min", FLOATS, "<", "|"),
     {"max", "i32 i64", 0,
-     "static inline $V $V_max($V a, $V b) { return (a & (a > b)) | (b & ~(a > b)); }\n"},
+     "INLINE $V $V_max($V a, $V b) { return (a & (a > b)) | (b & ~(a > b)); }\n"},
     {"min", "i32 i64", 0,
-     "static inline $V $V_min($V a, $V b) { return (a & (a < b)) | (b & ~(a < b)); }\n"},
+     "INLINE $V $V_min($V a, $V b) { return (a & (a < b)) | (b & ~(a < b)); }\n"},
     BOUND("at_least", "/* The greater of a and a number; NaN stays. */\n", "<="),
     BOUND("at_most", "/* The less of a and a number that is not 0; NaN stays. */\n", ">="),
     /* ---- integers ---- */
-    {"add", "i64", 0, "static inline $V $V_add($V a, $V b) { return ($V)(($U)a + ($U)b); }\n"},
-    {"sub", "i64", 0, "static inline $V $V_sub($V a, $V b) { return ($V)(($U)a - ($U)b); }\n"},
-    {"mul", "i64", 0, "static inline $V $V_mul($V a, $V b) { return ($V)(($U)a * ($U)b); }\n"},
-    {"neg", "i64", 0, "static inline $V $V_neg($V a) { return ($V)-($U)a; }\n"},
-    {"shl", "i64", 0,
-     "static inline $V $V_shl($V a, $V b) { return ($V)(($U)a << (($U)b & 63)); }\n"},
-    {"shr", "i64", 0, "static inline $V $V_shr($V a, $V b) { return a >> (b & 63); }\n"},
+    {"add", "i64", 0, "INLINE $V $V_add($V a, $V b) { return ($V)(($U)a + ($U)b); }\n"},
+    {"sub", "i64", 0, "INLINE $V $V_sub($V a, $V b) { return ($V)(($U)a - ($U)b); }\n"},
+    {"mul", "i64", 0, "INLINE $V $V_mul($V a, $V b) { return ($V)(($U)a * ($U)b); }\n"},
+    {"neg", "i64", 0, "INLINE $V $V_neg($V a) { return ($V)-($U)a; }\n"},
+    {"shl", "i64", 0, "INLINE $V $V_shl($V a, $V b) { return ($V)(($U)a << (($U)b & 63)); }\n"},
+    {"shr", "i64", 0, "INLINE $V $V_shr($V a, $V b) { return a >> (b & 63); }\n"},
     BY_LANE_2("i64", "div", "floor_div"),
     BY_LANE_2("i64", "mod", "floor_mod"),
     BY_LANE_2("i64", "quot", "quotient"),
@@ -189,14 +187,14 @@ const struct vector_piece vector_values[] = {
      WHOLE("round", "/* Half to even. */\n", "0x1p52",
            "    const $V result = (size + 0x1p52) - 0x1p52;\n")},
     {"floor", FLOATS, 0,
-     "static inline $V $V_floor($V a)\n"
+     "INLINE $V $V_floor($V a)\n"
      "{\n"
      "    const $V down = $V_trunc(a);\n"
      "    return ($V)(($I)(down - ($V)((down > a) & ($I)$V_splat(1))) |\n"
      "                (($I)a & ($I)$V_splat(-0.0$@)));\n"
      "}\n"},
     {"ceil", FLOATS, 0,
-     "static inline $V $V_ceil($V a)\n"
+     "INLINE $V $V_ceil($V a)\n"
      "{\n"
      "    const $V up = $V_trunc(a);\n"
      "    return ($V)(($I)(up + ($V)((up < a) & ($I)$V_splat(1))) |\n"
@@ -226,7 +224,7 @@ const struct vector_piece vector_values[] = {
     CONVERT("u8", "from_i64", "$L", TO("$V", TO("$W", TO("$M", "a")))),
     CONVERT("f32", "from_bf16", "$W", "($V)(" TO("$X", "a") " << 16)"),
     {"from_f16", "f32", 0,
-     "static inline $V $V_from_f16($W a)\n"
+     "INLINE $V $V_from_f16($W a)\n"
      "{\n"
      "    const $U bits = __builtin_convertvector(a, $U);\n"
      "    /* exponents of float start so much lower; subnormals too */\n"
@@ -235,12 +233,12 @@ const struct vector_piece vector_values[] = {
      "    return ($V)(($U)size | ($U)beyond | (bits & 0x8000) << 16);\n"
      "}\n"},
     {"from_f8e5", "f32", 0,
-     "static inline $V $V_from_f8e5($Y a)\n"
+     "INLINE $V $V_from_f8e5($Y a)\n"
      "{\n"
      "    return $V_from_f16(__builtin_convertvector(a, $W) << 8); /* with fewer digits */\n"
      "}\n"},
     {"from_f8e4", "f32", 0,
-     "static inline $V $V_from_f8e4($Y a)\n"
+     "INLINE $V $V_from_f8e4($Y a)\n"
      "{\n"
      "    const $U bits = __builtin_convertvector(__builtin_convertvector(a, $W), $U);\n"
      "    const $V size = ($V)((bits & 0x7f) << 20) * 0x1p120f;\n"
@@ -249,7 +247,7 @@ const struct vector_piece vector_values[] = {
      "}\n"},
     {"to_bf16", "f32", 0,
      "/* To the nearest, ties to even. */\n"
-     "static inline $W $V_to_bf16($V a)\n"
+     "INLINE $W $V_to_bf16($V a)\n"
      "{\n"
      "    const $U bits = ($U)a, none = ($U)(a != a);\n"
      "    const $U kept = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;\n"
@@ -257,7 +255,7 @@ const struct vector_piece vector_values[] = {
      "}\n"},
     {"to_f16", "f32", 0,
      "/* To the nearest, ties to even. */\n"
-     "static inline $W $V_to_f16($V a)\n"
+     "INLINE $W $V_to_f16($V a)\n"
      "{\n"
      "    const $U sign = ($U)a >> 16 & 0x8000, bits = ($U)a & 0x7fffffff;\n"
      "    const $V size = ($V)bits;\n"
@@ -270,16 +268,16 @@ const struct vector_piece vector_values[] = {
      "    const $U result = sign | (~none & finite) | (none & 0x7e00);\n"
      "    return __builtin_convertvector(result, $W);\n"
      "}\n"},
-#define TO_CODED(types, name, result, function)            \
-    {                                                      \
-        name, types, 0,                                    \
-            "static inline " result " $V_" name "($V a)\n" \
-            "{\n"                                          \
-            "    " result " bits;\n"                       \
-            "    for (int i = 0; i < $N; i++)\n"           \
-            "        bits[i] = " function "(a[i]);\n"      \
-            "    return bits;\n"                           \
-            "}\n"                                          \
+#define TO_CODED(types, name, result, function)       \
+    {                                                 \
+        name, types, 0,                               \
+            "INLINE " result " $V_" name "($V a)\n"   \
+            "{\n"                                     \
+            "    " result " bits;\n"                  \
+            "    for (int i = 0; i < $N; i++)\n"      \
+            "        bits[i] = " function "(a[i]);\n" \
+            "    return bits;\n"                      \
+            "}\n"                                     \
     }
     TO_CODED(FLOATS, "to_f8e4", "$Y", "$E_to_f8e4"),
     TO_CODED(FLOATS, "to_f8e5", "$Y", "$E_to_f8e5"),
@@ -287,7 +285,7 @@ const struct vector_piece vector_values[] = {
     TO_CODED("f64", "to_bf16", "$W", "double_to_bf16"),
     {"truncate", FLOATS, 0,
      "/* Toward zero, within limits; NaN is 0. */\n"
-     "static inline $L $V_truncate($V a, int64_t least, int64_t greatest)\n"
+     "INLINE $L $V_truncate($V a, int64_t least, int64_t greatest)\n"
      "{\n"
      "    $L result;\n"
      "    for (int i = 0; i < $N; i++)\n"

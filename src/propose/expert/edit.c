@@ -39,7 +39,8 @@ bool edit_take(const struct propose_view *view, struct plan *plan, const char *w
         return false;
     *proposal = (struct proposal){
         .plan = plan,
-        .action = edit_describe(view->program->arena, view->program->graph, view->parent, plan),
+        .action = edit_describe(view->program->arena, view->parent, plan, false),
+        .key = edit_describe(view->program->arena, view->parent, plan, true),
         .why = why,
         .promise = cost_of(view, view->parent) / cost_of(view, plan),
     };
@@ -133,41 +134,40 @@ static const struct plan_group *group_with(const struct plan *plan, int stage)
 }
 
 static void describe_group(struct text *out, const struct plan_group *old,
-                           const struct plan_group *new)
+                           const struct plan_group *new, bool general)
 {
-    const char *separator = out->length ? "; " : "";
+    const char *separator = out->length ? "; " : "", *name = general ? new->skeleton : new->name;
     if (old->stage_count != new->stage_count ||
         memcmp(old->stages, new->stages, (size_t)old->stage_count * sizeof *old->stages) != 0) {
-        text_printf(out, "%s%s of %d stages instead of %d", separator, new->name, new->stage_count,
+        text_printf(out, "%s%s of %d stages instead of %d", separator, name, new->stage_count,
                     old->stage_count);
         return;
     }
     if (strcmp(old->skeleton, new->skeleton) != 0) {
-        text_printf(out, "%s%s skeleton %s -> %s", separator, new->name, old->skeleton,
-                    new->skeleton);
+        text_printf(out, "%s%s skeleton %s -> %s", separator, name, old->skeleton, new->skeleton);
         return;
     }
     for (int i = 0; i < new->decision_count; i++) {
         const char *was = plan_get(old, new->decisions[i].key);
         if (was && strcmp(was, new->decisions[i].value) == 0)
             continue;
-        text_printf(out, "%s%s.%s %s -> %s", out->length ? "; " : "", new->name,
-                    new->decisions[i].key, was ? was : "open", new->decisions[i].value);
+        text_printf(out, "%s%s.%s %s -> %s", out->length ? "; " : "", name, new->decisions[i].key,
+                    was ? was : "open", new->decisions[i].value);
     }
 }
 
-const char *edit_describe(struct arena *arena, const struct ir_graph *graph,
-                          const struct plan *from, const struct plan *to)
+const char *edit_describe(struct arena *arena, const struct plan *from, const struct plan *to,
+                          bool general)
 {
     struct text out = text_new(arena);
-    (void)graph;
     for (int g = 0; g < to->group_count; g++) {
         const struct plan_group *new = &to->groups[g];
         const struct plan_group *old = new->stage_count ? group_with(from, new->stages[0]) : NULL;
         if (old)
-            describe_group(&out, old, new);
+            describe_group(&out, old, new, general);
         else
-            text_printf(&out, "%s%s in a group of its own", out.length ? "; " : "", new->name);
+            text_printf(&out, "%s%s in a group of its own", out.length ? "; " : "",
+                        general ? new->skeleton : new->name);
     }
     if (to->inlined_count != from->inlined_count)
         text_printf(&out, "%s%d stages inlined instead of %d", out.length ? "; " : "",

@@ -20,9 +20,10 @@ bool edit_take(const struct propose_view *view, struct plan *plan, const char *w
                struct proposal *proposal);
 /* Best first, each plan once; how many remain. */
 int edit_rank(const struct propose_view *view, struct proposal *proposals, int count);
-/* In words, what differs between two plans: "rows.lanes 8 -> 16; x in its own group". */
-const char *edit_describe(struct arena *arena, const struct ir_graph *graph,
-                          const struct plan *from, const struct plan *to);
+/* In words, what differs between two plans: "rows.lanes 8 -> 16; x in a group of its own". General:
+ * groups are called by their skeletons, so that it means something for other tasks too. */
+const char *edit_describe(struct arena *arena, const struct plan *from, const struct plan *to,
+                          bool general);
 
 extern const struct proposer expert_fusion, expert_memory, expert_instruction, expert_latency,
     expert_tuning, expert_repair;

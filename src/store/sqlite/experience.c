@@ -25,9 +25,10 @@ bool sqlite_experience_add(struct store *store, const struct experience *entries
     return transaction_end(store, done, error);
 }
 
-#define MATCHES                                                            \
-    " WHERE (?1 IS NULL OR structure = ?1) AND (?2 IS NULL OR dtype = ?2)" \
-    " AND (?3 IS NULL OR target = ?3) AND (?4 IS NULL OR diagnosis = ?4)"  \
+#define MATCHES                                                           \
+    " WHERE (?1 IS NULL OR structure = ?1 OR structure LIKE ?1 || ':%')"  \
+    " AND (?2 IS NULL OR dtype = ?2)"                                     \
+    " AND (?3 IS NULL OR target = ?3) AND (?4 IS NULL OR diagnosis = ?4)" \
     " AND (?5 IS NULL OR action = ?5)"
 
 bool sqlite_experience_list(struct store *store, struct arena *arena,

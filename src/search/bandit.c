@@ -1,0 +1,53 @@
+/*
+ * Which expert to ask: by what its proposals earned in this situation so far (UCB over the
+ * logarithm of the gain), beginning with what each says of itself. Experience is not here but in
+ * the order of an expert's proposals.
+ */
+#include <math.h>
+
+#include "search/search.h"
+
+/* Two tries' worth of trust in an expert's own word. */
+static const double PRIOR_TRIES = 2, PRIOR_GAIN = 0.05, EXPLORE = 0.25;
+
+static enum diagnosis_class class_of(const struct search *search, const struct search_node *node)
+{
+    return search->options->no_diagnosis ? DIAGNOSIS_NONE : node->diagnosis.class;
+}
+
+int bandit_choose(struct search *search, const struct search_node *parent)
+{
+    enum diagnosis_class class = class_of(search, parent);
+    double total = 1, best_score = -INFINITY;
+    int best = 0;
+    for (int i = 0; experts[i]; i++)
+        total += search->arms[class][i].tries;
+    for (int i = 0; experts[i] && i < SEARCH_ARMS; i++) {
+        const struct search_arm *arm = &search->arms[class][i];
+        int concern = experts[i]->concern(class);
+        if (concern == 0)
+            continue;
+        double tries = arm->tries + PRIOR_TRIES;
+        double mean = (arm->gain + PRIOR_TRIES * PRIOR_GAIN * concern) / tries;
+        double score =
+            mean + EXPLORE * sqrt(log(total + 1) / tries) + 1e-6 * random_uniform(&search->random);
+        if (score > best_score) {
+            best_score = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* What counts is getting better than the parent; how much worse it got does not matter. */
+void bandit_learn(struct search *search, const struct search_node *node)
+{
+    if (node->expert < 0 || node->expert >= SEARCH_ARMS || !node->parent)
+        return;
+    struct search_arm *arm = &search->arms[class_of(search, node->parent)][node->expert];
+    double before = node->parent->record.fitness, now = node->record.fitness;
+    double gain = before > 0 && now > before ? fmin(1, log(now / before)) : before <= 0 && now > 0;
+    arm->tries++;
+    arm->gain += gain;
+    arm->squares += gain * gain;
+}

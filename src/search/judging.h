@@ -1,0 +1,25 @@
+/*
+ * The real judge behind the interface of the search.
+ */
+#ifndef SMELT_SEARCH_JUDGING_H
+#define SMELT_SEARCH_JUDGING_H
+
+#include "judge/judge.h"
+#include "search/search.h"
+
+struct judging {
+    const struct task *task;
+    struct judge_options options; /* time_seconds: of a batch; finalists get three times that */
+    const char *fastest;          /* baseline, once it is known: the others are left out then */
+    struct arena *arena;          /* as long as the run */
+};
+
+bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
+                   struct plan *const *plans, int count, bool finalists,
+                   struct search_judgement *judgements, struct error *error);
+
+/* The speed-up over the fastest baseline, geometric mean over the timed cases; 0: none was timed.
+ */
+double judging_fitness(const struct verdict *verdict);
+
+#endif

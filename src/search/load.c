@@ -1,0 +1,75 @@
+/*
+ * A run that goes on: its candidates from the store, as they were judged. Those that were in flight
+ * when it ended are proposed anew by whoever comes to them.
+ */
+#include <string.h>
+
+#include "search/private.h"
+
+static struct search_node *find_node(const struct search *search, int64_t id)
+{
+    for (size_t i = 0; id && i < search->nodes.count; i++)
+        if (search->nodes.at[i]->record.id == id)
+            return search->nodes.at[i];
+    return NULL;
+}
+
+static int expert_of(const char *proposer)
+{
+    const char *name = strchr(proposer, ':');
+    for (int i = 0; name && experts[i]; i++)
+        if (strcmp(experts[i]->name, name + 1) == 0)
+            return i;
+    return -1;
+}
+
+static void take_candidate(struct search *search, const struct candidate *candidate,
+                           const char *plan)
+{
+    struct search_node *node = search_add_node(search, plan);
+    if (!node)
+        return;
+    node->record = *candidate;
+    node->island = candidate->island;
+    node->expert = expert_of(candidate->proposer);
+    node->parent = find_node(search, candidate->parents[0]);
+    node->mate = find_node(search, candidate->parents[1]);
+    node->diagnosis = (struct diagnosis){.class = candidate->diagnosis,
+                                         .pattern = "",
+                                         .text = candidate->note ? candidate->note : ""};
+    if (node->parent)
+        node->parent->children++;
+    search->judged++;
+    search->seen.outcomes[candidate->outcome]++;
+    search->seen.right += candidate->outcome == OUTCOME_OK;
+    if (candidate->fitness > (search->best ? search->best->record.fitness : 0)) {
+        search->best = node;
+        search->since_best = 0;
+    } else {
+        search->since_best++;
+    }
+    bandit_learn(search, node);
+    search->options->policy->learn(search, node);
+}
+
+bool search_load(struct search *search, struct error *error)
+{
+    struct store_candidates list = {0};
+    struct candidate_query query = {.run = search->run.id, .judged_only = true};
+    if (!search->engine->candidate_list(search->store, search->arena, &query, &list, error))
+        return false;
+    for (size_t i = 0; i < list.count; i++) {
+        const struct candidate *candidate = &list.at[i];
+        const char *plan = candidate->plan
+                               ? search->engine->object_get(search->store, search->arena,
+                                                            candidate->plan, NULL, error)
+                               : NULL;
+        if (candidate->plan && !plan)
+            return false;
+        if (plan)
+            take_candidate(search, candidate, plan);
+    }
+    /* The numbers drawn before are not drawn again. */
+    search->random.counter = (uint64_t)search->judged * 1000;
+    return search->engine->run_update(search->store, &search->run, error);
+}

@@ -1,0 +1,23 @@
+/*
+ * Private to src/search: the steps of a run.
+ */
+#ifndef SMELT_SEARCH_PRIVATE_H
+#define SMELT_SEARCH_PRIVATE_H
+
+#include "search/search.h"
+
+/* A node for the plan of this text; NULL: it is no legal plan, or there is one already. */
+struct search_node *search_add_node(struct search *search, const char *text);
+/* Lowers, records, judges, diagnoses and learns. `again`: they were judged before, and it is only
+ * their times that count. */
+bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
+                        bool again, struct error *error);
+/* Proposals by promise and experience, best first; what never worked has promise 0. */
+void search_order(struct search *search, enum diagnosis_class diagnosis, struct proposal *proposals,
+                  int count);
+/* What an earlier sitting of the run left in the store. */
+bool search_load(struct search *search, struct error *error);
+/* False: the run is to end. */
+bool search_tell(struct search *search, const char *doing);
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * The run itself: seeds, then choose, propose, lower, judge, diagnose, record, until the budget is
+ * spent; then the finalists once more, side by side.
+ *
+ * What a batch needs lives in an arena that is emptied after it; only plans and records stay.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "diagnose/diagnose.h"
+#include "search/private.h"
+
+enum {
+    SEEDS = 6,
+    KNOWN_PLANS = 4,
+    ASKED = 8,       /* proposals of one answer */
+    FRUITLESS = 200, /* answers without anything new before the search is exhausted */
+    FINALISTS = 3,
+};
+
+static const char *const ends[] = {
+    [SEARCH_TIME] = "the time was up",
+    [SEARCH_EVALUATIONS] = "as many candidates as asked for were judged",
+    [SEARCH_STALL] = "nothing better was found for long",
+    [SEARCH_TARGET] = "the speed-up asked for was reached",
+    [SEARCH_FLOOR] = "it is near what the machine can do",
+    [SEARCH_EXHAUSTED] = "there is nothing left to try",
+    [SEARCH_STOPPED] = "it was stopped",
+    [SEARCH_FAILED] = "it failed",
+};
+
+const char *search_end_name(enum search_end end)
+{
+    return ends[end];
+}
+
+static double real_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double elapsed(const struct search *search)
+{
+    double now = search->options->clock ? search->options->clock() : real_clock();
+    return search->run.seconds + now - search->started;
+}
+
+/* ---- candidates ---- */
+
+/* The plan again, in the search's own arena: through its text, which is kept anyway. */
+static struct plan *adopt_plan(struct search *search, const char *text)
+{
+    struct errors errors = errors_new(search->arena);
+    struct error error;
+    struct source source = {"plan", text, strlen(text)};
+    struct plan *plan = plan_parse(search->arena, &source, search->program->graph, &errors);
+    return plan && skeleton_check(search->program, plan, &error) ? plan : NULL;
+}
+
+struct search_node *search_add_node(struct search *search, const char *text)
+{
+    struct plan *plan = adopt_plan(search, text);
+    char hash[65];
+    if (!plan)
+        return NULL;
+    plan_hash(plan, search->program->graph, hash);
+    if (map_get(&search->by_hash, hash))
+        return NULL;
+    struct search_node *node = arena_new(search->arena, struct search_node);
+    *node = (struct search_node){.plan = plan, .expert = -1, .island = -1};
+    node->record.run = search->run.id;
+    node->record.island = -1;
+    memcpy(node->hash, hash, sizeof hash);
+    vector_push(search->arena, &search->nodes, node);
+    map_set(&search->by_hash, arena_string(search->arena, hash), node);
+    return node;
+}
+
+static bool propose_node(struct search *search, struct arena *scratch, struct search_node **node)
+{
+    struct search_choice choice;
+    struct proposal proposals[ASKED];
+    struct skeleton_program program = *search->program;
+    if (!search->options->policy->choose(search, &choice))
+        return false;
+    program.arena = scratch;
+    struct diagnosis none = {.class = DIAGNOSIS_NONE};
+    const struct diagnosis *diagnosis =
+        search->options->no_diagnosis ? &none : &choice.parent->diagnosis;
+    struct propose_view view = {
+        .program = &program,
+        .parent = choice.parent->plan,
+        .mate = choice.mate && choice.mate != choice.parent ? choice.mate->plan : NULL,
+        .diagnosis = diagnosis,
+        .random = &search->random};
+    int count = experts[choice.expert]->propose(&view, proposals, ASKED);
+    search_order(search, diagnosis->class, proposals, count);
+    for (int i = 0; i < count; i++) {
+        char hash[65];
+        plan_hash(proposals[i].plan, program.graph, hash);
+        if (proposals[i].promise <= 0 || map_get(&search->by_hash, hash)) {
+            search->duplicates++;
+            continue;
+        }
+        struct text text = text_new(scratch);
+        plan_print(&text, proposals[i].plan, program.graph);
+        *node = search_add_node(search, text.at);
+        if (!*node)
+            continue;
+        (*node)->parent = choice.parent;
+        (*node)->mate = view.mate ? choice.mate : NULL;
+        (*node)->expert = choice.expert;
+        (*node)->island = choice.island;
+        (*node)->record.island = choice.island;
+        (*node)->record.proposer =
+            arena_printf(search->arena, "expert:%s", experts[choice.expert]->name);
+        (*node)->record.action = arena_string(search->arena, proposals[i].action);
+        (*node)->record.why = proposals[i].why;
+        (*node)->key = arena_string(search->arena, proposals[i].key);
+        choice.parent->children++;
+        return true;
+    }
+    return true;
+}
+
+/* ---- seeds ---- */
+
+static void add_seeds(struct search *search)
+{
+    struct arena *arena = search->arena;
+    struct plan *plans[SEEDS];
+    const char *texts[KNOWN_PLANS];
+    int count = skeleton_seeds(search->program, plans, SEEDS);
+    for (int i = 0; i < count; i++) {
+        struct text text = text_new(arena);
+        plan_print(&text, plans[i], search->program->graph);
+        struct search_node *node = search_add_node(search, text.at);
+        if (node)
+            node->record.proposer = "seed";
+    }
+    struct know *know = search->options->no_experience ? NULL : search->options->know;
+    count = know ? know_plans(know, texts, KNOWN_PLANS) : 0;
+    for (int i = 0; i < count; i++) {
+        struct search_node *node = search_add_node(search, texts[i]);
+        if (node)
+            node->record.proposer = "experience";
+    }
+}
+
+/* ---- the end ---- */
+
+static bool is_over(const struct search *search, enum search_end *end)
+{
+    const struct search_budget *budget = &search->options->budget;
+    const struct candidate *best = search->best ? &search->best->record : NULL;
+    if (budget->seconds > 0 && elapsed(search) >= budget->seconds)
+        *end = SEARCH_TIME;
+    else if (budget->evaluations > 0 && search->judged >= budget->evaluations)
+        *end = SEARCH_EVALUATIONS;
+    else if (budget->stall > 0 && search->since_best >= budget->stall)
+        *end = SEARCH_STALL;
+    else if (budget->fitness > 0 && best && best->fitness >= budget->fitness)
+        *end = SEARCH_TARGET;
+    else if (budget->of_floor > 0 && best && best->floor > 0 &&
+             best->floor >= budget->of_floor * best->microseconds)
+        *end = SEARCH_FLOOR;
+    else
+        return false;
+    return true;
+}
+
+bool search_tell(struct search *search, const char *doing)
+{
+    struct search_progress *seen = &search->seen;
+    seen->elapsed = elapsed(search);
+    seen->judged = search->judged;
+    seen->best = search->best;
+    seen->per_second = seen->elapsed > 0 ? (double)search->judged / seen->elapsed : 0;
+    seen->islands = search->islands;
+    seen->doing = doing;
+    return !search->options->progress || search->options->progress(search->options->context, seen);
+}
+
+/* The best few once more, longer and side by side: luck does not repeat itself. */
+static bool judge_finalists(struct search *search, struct error *error)
+{
+    struct search_nodes finalists = {0};
+    for (int i = 0; i < FINALISTS; i++) {
+        struct search_node *best = NULL;
+        for (size_t n = 0; n < search->nodes.count; n++) {
+            struct search_node *node = search->nodes.at[n];
+            bool taken = false;
+            for (size_t k = 0; k < finalists.count; k++)
+                taken |= finalists.at[k] == node;
+            if (!taken && node->record.judged && node->record.fitness > 0 &&
+                (!best || node->record.fitness > best->record.fitness))
+                best = node;
+        }
+        if (best)
+            vector_push(search->arena, &finalists, best);
+    }
+    if (finalists.count < 2 || !search_tell(search, "comparing the best once more"))
+        return true;
+    if (!search_judge_batch(search, finalists.at, (int)finalists.count, true, error))
+        return false;
+    search->best = search_best_of(&finalists);
+    if (!search->best)
+        search->best = search_best_of(&search->nodes);
+    return true;
+}
+
+/* ---- the loop ---- */
+
+static bool gather(struct search *search, struct arena *scratch, struct search_node **batch,
+                   int most, int *count)
+{
+    int fruitless = 0;
+    *count = 0;
+    while (*count < most && fruitless < FRUITLESS) {
+        struct search_node *node = NULL;
+        if (!propose_node(search, scratch, &node))
+            return false;
+        if (node)
+            batch[(*count)++] = node;
+        else
+            fruitless++;
+    }
+    return *count > 0;
+}
+
+static enum search_end loop(struct search *search, struct error *error)
+{
+    struct arena scratch = {0};
+    enum search_end end = SEARCH_EXHAUSTED;
+    int most = search->options->batch > 0 ? search->options->batch : 4;
+    if (most > SEARCH_BATCH)
+        most = SEARCH_BATCH;
+    while (!is_over(search, &end)) {
+        struct search_node *batch[SEARCH_BATCH];
+        int count, allowed = most;
+        int64_t left = search->options->budget.evaluations - search->judged;
+        if (search->options->budget.evaluations > 0 && left < allowed)
+            allowed = (int)left;
+        if (!gather(search, &scratch, batch, allowed, &count)) {
+            end = SEARCH_EXHAUSTED;
+            break;
+        }
+        if (!search_tell(search, "judging")) {
+            end = SEARCH_STOPPED;
+            break;
+        }
+        if (!search_judge_batch(search, batch, count, false, error)) {
+            end = SEARCH_FAILED;
+            break;
+        }
+        arena_reset(&scratch);
+    }
+    arena_release(&scratch);
+    return end;
+}
+
+static enum search_end begin(struct search *search, struct error *error)
+{
+    struct search_node *batch[SEARCH_BATCH];
+    int count = 0;
+    add_seeds(search);
+    if (!search_tell(search, "judging the first plans"))
+        return SEARCH_STOPPED;
+    for (size_t i = 0; i < search->nodes.count; i++) {
+        if (!search->nodes.at[i]->record.judged)
+            batch[count++] = search->nodes.at[i];
+        bool full = count == SEARCH_BATCH || i + 1 == search->nodes.count;
+        if (full && count > 0 && !search_judge_batch(search, batch, count, false, error))
+            return SEARCH_FAILED;
+        count = full ? 0 : count;
+    }
+    return loop(search, error);
+}
+
+static bool finish(struct search *search, enum search_end end, struct error *error)
+{
+    struct run *run = &search->run;
+    struct know *know = search->options->know;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    run->seconds = elapsed(search);
+    run->ended = (double)now.tv_sec;
+    run->best = search->best ? search->best->record.id : 0;
+    run->state = end == SEARCH_FAILED ? RUN_FAILED : end == SEARCH_STOPPED ? RUN_STOPPED : RUN_DONE;
+    if (!search->engine)
+        return true;
+    if (know && search->best && search->best->record.plan &&
+        !know_winner(know, search->best->record.plan, search->best->record.fitness, error))
+        return false;
+    return search->engine->run_update(search->store, run, error);
+}
+
+enum search_end search_run(struct search *search, struct error *error)
+{
+    struct error late = {0};
+    search->started = search->options->clock ? search->options->clock() : real_clock();
+    search->random = random_new(search->options->seed, 0x5ea3c4);
+    search->by_hash = map_new(search->arena);
+    search->run.state = RUN_RUNNING;
+    bool ready = !search->engine ||
+                 (search->run.id == 0 ? search->engine->run_add(search->store, &search->run, error)
+                                      : search_load(search, error));
+    if (!ready)
+        return SEARCH_FAILED;
+    enum search_end end = begin(search, error);
+    if (end != SEARCH_FAILED && end != SEARCH_STOPPED && !judge_finalists(search, error))
+        end = SEARCH_FAILED;
+    if (!finish(search, end, end == SEARCH_FAILED ? &late : error))
+        end = SEARCH_FAILED;
+    return end;
+}

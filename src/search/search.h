@@ -1,0 +1,183 @@
+/*
+ * A run: a graph of candidates, grown by proposers under a policy, judged, diagnosed, recorded.
+ *
+ * The search owns the graph and is the only one that writes to the store; kernels are judged in
+ * batches through an interface, so that tests can put a deterministic judge in place of the real
+ * one. With the same seed and such a judge a run repeats exactly.
+ */
+#ifndef SMELT_SEARCH_SEARCH_H
+#define SMELT_SEARCH_SEARCH_H
+
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "know/know.h"
+#include "machine/machine.h"
+#include "propose/propose.h"
+#include "record/task.h"
+#include "skeleton/skeleton.h"
+#include "store/store.h"
+
+enum {
+    SEARCH_ISLANDS = 4,
+    SEARCH_POPULATION = 8, /* of one island */
+    SEARCH_BATCH = 16,     /* most kernels judged at once */
+    SEARCH_ARMS = 16,      /* proposers */
+};
+
+/* ---- judging ---- */
+
+struct search_judgement {
+    struct verdict *verdict;
+    double fitness; /* speed-up over the fastest baseline, geometric mean over timed cases; 0: not
+                       ok */
+    double microseconds; /* of the first timed case; nan: not timed */
+    double floor;
+    const char *binary;               /* hash of what the compiler made of it, or NULL */
+    const struct binary_facts *facts; /* or NULL */
+};
+
+struct search_judge {
+    /* Judges kernels side by side; `finalists`: with more care. False: the judge itself could not
+     * work. What it gives back lives in the arena. */
+    bool (*judge)(void *context, struct arena *arena, const struct source *const *kernels,
+                  struct plan *const *plans, int count, bool finalists,
+                  struct search_judgement *judgements, struct error *error);
+    void *context;
+};
+
+/* ---- the graph ---- */
+
+struct search_node {
+    struct candidate record;
+    struct plan *plan;
+    char hash[65]; /* of the plan */
+    struct diagnosis diagnosis;
+    struct search_node *parent, *mate;
+    const char *key; /* of the action, for experience; NULL: none */
+    int expert;      /* number in experts[], -1: none */
+    int island;      /* -1: none */
+    int children;
+    /* of mcts */
+    int visits;
+    double reward;
+};
+
+struct search_nodes VECTOR(struct search_node *);
+
+struct search_arm { /* of the bandit: a proposer in a situation */
+    double tries, gain, squares;
+};
+
+struct search_choice {
+    struct search_node *parent, *mate; /* mate may be NULL */
+    int expert;
+    int island;
+};
+
+struct search_island {
+    struct search_nodes population; /* best first */
+    int role;                       /* expert */
+    int stale;                      /* judged since its best got better */
+};
+
+/* ---- a run ---- */
+
+struct search_policy;
+
+struct search_budget { /* 0: no limit */
+    double seconds;
+    int64_t evaluations;
+    int64_t stall;   /* evaluations without a better one */
+    double fitness;  /* stop when reached */
+    double of_floor; /* stop when the best is within this part of the floor: 0.95 */
+};
+
+struct search_progress {
+    double elapsed;
+    int64_t judged, right;
+    double per_second;
+    const struct search_node *best;
+    const struct search_node *last; /* judged last */
+    int64_t outcomes[OUTCOME_COUNT];
+    const struct search_island *islands; /* SEARCH_ISLANDS, or NULL */
+    const char *doing;                   /* "judging 4 candidates" */
+};
+
+struct search_options {
+    const struct search_policy *policy;
+    struct search_budget budget;
+    uint64_t seed;
+    int batch;                        /* kernels judged at once; 0: 4 */
+    bool no_diagnosis, no_experience; /* for comparisons */
+    struct search_judge judge;
+    struct know *know; /* or NULL */
+    /* Called often; false ends the run cleanly. */
+    bool (*progress)(void *context, const struct search_progress *progress);
+    void *context;
+    double (*clock)(void); /* seconds; NULL: the real one */
+};
+
+struct search {
+    struct arena *arena;
+    const struct search_options *options;
+    const struct store_engine *engine; /* NULL: nothing is kept */
+    struct store *store;
+    struct run run;
+    const struct skeleton_program *program;
+    const char *op; /* its text, for the head of kernels; or NULL */
+    int threads;    /* kernels are given */
+    struct machine machine;
+    struct rates rates; /* all 0: nothing was measured */
+    struct random random;
+    struct search_nodes nodes;
+    struct map by_hash; /* hash of a plan -> node */
+    struct search_node *best;
+    struct search_island islands[SEARCH_ISLANDS];
+    struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
+    int64_t judged, since_best, duplicates;
+    double started;
+    struct search_progress seen;
+};
+
+enum search_end {
+    SEARCH_TIME,
+    SEARCH_EVALUATIONS,
+    SEARCH_STALL,
+    SEARCH_TARGET,
+    SEARCH_FLOOR,
+    SEARCH_EXHAUSTED,
+    SEARCH_STOPPED,
+    SEARCH_FAILED
+};
+
+const char *search_end_name(enum search_end end); /* "the time was up" */
+
+/*
+ * Runs until the budget is spent. search->run, program, arena, options and the store are set by the
+ * caller; run.id 0 begins a new run, another one goes on where it was. FAILED: error is set.
+ */
+enum search_end search_run(struct search *search, struct error *error);
+
+/* ---- policies ---- */
+
+struct search_policy {
+    const char *name, *note;
+    /* Which parent to ask whom about. False: there is nothing to choose from. */
+    bool (*choose)(struct search *search, struct search_choice *choice);
+    /* A child was judged. */
+    void (*learn)(struct search *search, struct search_node *node);
+};
+
+extern const struct search_policy *const search_policies[]; /* the default first; ends with NULL */
+const struct search_policy *search_policy_find(const char *name);
+
+/* ---- bandit (bandit.c) ---- */
+
+/* An expert for this parent, by what earned most in its situation. */
+int bandit_choose(struct search *search, const struct search_node *parent);
+void bandit_learn(struct search *search, const struct search_node *node);
+
+/* Which of the nodes that are ok is the best; NULL: none. */
+struct search_node *search_best_of(const struct search_nodes *nodes);
+
+#endif
