@@ -16,6 +16,11 @@ static const struct option options[] = {
     {.name = "task", .argument = "NAME", .help = "the task of FILE to judge by"},
     {.name = "case", .letter = 'c', .argument = "I", .help = "only this case, counted from 0"},
     {.name = "threads", .argument = "N", .help = "threads the kernel is given (1 when not given)"},
+    {.name = "jobs",
+     .letter = 'j',
+     .argument = "N",
+     .help = "of several kernels, work on so many at once (one per processor when not given); "
+             "they are timed one at a time"},
     {.name = "isolation",
      .argument = "LEVEL",
      .choices = levels,
@@ -143,6 +148,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
     chosen->keep = option_value(invocation, "out");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
         !parse_number(invocation, "threads", 1, &chosen->threads) ||
+        !parse_number(invocation, "jobs", 1, &chosen->jobs) ||
         !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
         !take_seconds(invocation, "timeout", &chosen->seconds))
         return false;

@@ -80,6 +80,8 @@ struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int co
     struct ahead *ahead = arena_new(arena, struct ahead);
     *ahead = (struct ahead){.compiled = compiled, .count = count};
     size_t bytes = (size_t)count * sizeof *ahead->entries;
+    if (count < 2)
+        return ahead; /* nothing to gain */
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ahead->entries = shared == MAP_FAILED ? NULL : shared;
     pid_t self = getpid();

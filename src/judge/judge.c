@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "judge/private.h"
 #include "os/os.h"
@@ -19,11 +20,18 @@ struct judging {
     const struct source *source;
     struct verdict *verdict;
     struct error *error;
-    struct compiled compiled;
+    struct compiled *compiled; /* of all kernels */
+    struct ahead *ahead;
+    int number; /* of this one */
     struct yardstick *yardstick;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
 };
+
+static const struct compiled *own_compiled(const struct judging *judging)
+{
+    return &judging->compiled[judging->number];
+}
 
 static bool conclude(struct judging *judging, enum outcome outcome, const char *message)
 {
@@ -58,9 +66,9 @@ static void name_line(struct judging *judging, const char *offset, struct text *
     if (!tool || !offset[0])
         return;
     const char *address = arena_printf(judging->arena, "0x%s", offset);
-    const char *const arguments[] = {tool, "-e", judging->compiled.library, address, NULL};
+    const char *const arguments[] = {tool, "-e", own_compiled(judging)->library, address, NULL};
     struct tool_run run; /* the object is the kernel's author's, line table and all */
-    tool_run(judging->arena, arguments, judging->compiled.directory, 5, &run);
+    tool_run(judging->arena, arguments, own_compiled(judging)->directory, 5, &run);
     if (!run.started || run.status != 0)
         return;
     const char *name = strstr(run.output, "kernel.c:");
@@ -184,8 +192,8 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     oracle_close(code);
     struct launch_result result = {0};
     struct launch launch = {.binding = binding,
-                            .library = judging->compiled.library,
-                            .directory = judging->compiled.directory,
+                            .library = own_compiled(judging)->library,
+                            .directory = own_compiled(judging)->directory,
                             .scratch = kernel_scratch(kernel, task_case->sizes),
                             .threads = judging->options->threads ? judging->options->threads : 1,
                             .seconds =
@@ -240,18 +248,19 @@ static void finish(struct judging *judging)
 static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
-    if (!compile_kernel(judging->arena, judging->source, &judging->compiled, judging->error))
+    const struct compiled *compiled = own_compiled(judging);
+    if (!ahead_get(judging->arena, judging->ahead, judging->number, judging->error))
         return false;
-    verdict->compile_seconds = judging->compiled.seconds;
+    verdict->compile_seconds = compiled->seconds;
     struct text flags = text_new(judging->arena);
     text_add(&flags, "cc");
     for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
         text_printf(&flags, " %s", *flag);
     verdict->compiler = flags.at;
-    if (judging->compiled.done)
+    if (compiled->done)
         return true;
     conclude(judging, OUTCOME_COMPILE_ERROR, "the kernel does not compile");
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", judging->compiled.output);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", compiled->output);
     return true;
 }
 
@@ -296,6 +305,13 @@ static bool check_kernel(struct judging *judging)
     return good;
 }
 
+/* Those who compile, the judge among them. */
+static int job_count(const struct judge_options *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return options->jobs > 0 ? options->jobs : cores > 0 && cores < 64 ? (int)cores : 1;
+}
+
 bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct source *const *sources, int count,
                    const struct judge_options *options, struct verdict *verdicts,
@@ -304,8 +320,12 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     uint64_t seed = options->seed ? options->seed : secret_seed();
     bool was_open = sandbox_hide(); /* seed and answers are in here */
     struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
+    struct compiled *compiled = arena_array(arena, (size_t)count + 1, sizeof *compiled);
     struct yardstick yardstick = {0};
     bool good = true, right = false;
+    for (int i = 0; good && i < count; i++)
+        good = compile_prepare(arena, sources[i], &compiled[i], error);
+    struct ahead *ahead = ahead_start(arena, compiled, good ? count : 0, job_count(options));
     for (int i = 0; good && i < count; i++) {
         struct judging judging = {.arena = arena,
                                   .task = task,
@@ -313,18 +333,22 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                                   .source = sources[i],
                                   .verdict = &verdicts[i],
                                   .error = error,
+                                  .compiled = compiled,
+                                  .ahead = ahead,
+                                  .number = i,
                                   .yardstick = &yardstick,
                                   .seed = seed};
         good = check_kernel(&judging);
-        candidates[i] = (struct candidate){sources[i], judging.compiled, &verdicts[i]};
+        candidates[i] = (struct candidate){sources[i], compiled[i], &verdicts[i]};
         right |= good && verdicts[i].outcome == OUTCOME_OK;
     }
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
     if (good && right && whole)
         good = time_kernels(arena, task, options, seed, candidates, count, &yardstick, error);
+    ahead_stop(ahead);
     plain_close(yardstick.plain);
     for (int i = 0; i < count; i++)
-        compiled_release(&candidates[i].compiled);
+        compiled_release(&compiled[i]);
     sandbox_show(was_open);
     return good;
 }

@@ -18,12 +18,13 @@ enum judge_cache { JUDGE_CACHE_TASK, JUDGE_CACHE_WARM, JUDGE_CACHE_COLD };
 struct judge_options {
     enum judge_cache cache;       /* timing with warm or cold caches; TASK: as the task says */
     enum sandbox_level isolation; /* the least that is accepted */
-    int threads;                  /* given to the kernel; 0: 1 */
-    uint64_t seed;                /* 0: from the system, as it should be */
-    double seconds;               /* for one call before it counts as hung; 0: 10 */
-    int only_case;                /* -1: all */
-    int only_draw;                /* -1: all; with seed: replays a failure */
-    bool check_only;              /* no timing */
+    int jobs;        /* of several kernels, so many are worked on at once; 0: one per processor */
+    int threads;     /* given to the kernel; 0: 1 */
+    uint64_t seed;   /* 0: from the system, as it should be */
+    double seconds;  /* for one call before it counts as hung; 0: 10 */
+    int only_case;   /* -1: all */
+    int only_draw;   /* -1: all; with seed: replays a failure */
+    bool check_only; /* no timing */
     double time_seconds;          /* for timing one case; 0: 3 */
     const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */

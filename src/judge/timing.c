@@ -207,24 +207,27 @@ static bool make_field(struct timing *timing, const struct contest *contest,
     return true;
 }
 
-/* Everybody who holds for the case. Played again without whoever went wrong in it. */
-static bool play_case(struct timing *timing, const struct task_case *task_case, int number,
-                      struct contest contest, struct field *field)
+/* Those of one contest; the first of them may be the best of the one before. */
+struct group {
+    const struct participant *members[CONTEST_MAX];
+    int count;
+    const struct participant *champion; /* known already; NULL: none */
+};
+
+/* Played again without whoever went wrong in it. */
+static bool play_group(struct timing *timing, const struct task_case *task_case, int number,
+                       struct contest contest, struct field *field, struct group *group)
 {
     for (bool fault = true; fault;) {
-        int baseline_count = field->baseline_count;
         struct contestant contestants[CONTEST_MAX];
         const struct participant *who[CONTEST_MAX];
         static struct standing standings[CONTEST_MAX];
-        int count = 0;
-        for (int i = 0; i < timing->judged_count && count < CONTEST_MAX - baseline_count; i++) {
-            const struct participant *participant = &timing->judged[i];
-            if (participant->verdict->outcome == OUTCOME_OK &&
-                kernel_holds(participant->kernel, task_case->sizes, NULL))
-                who[count++] = participant;
-        }
+        int count = 0, best = 0;
+        for (int i = 0; i < group->count; i++)
+            if (group->members[i]->verdict->outcome == OUTCOME_OK)
+                who[count++] = group->members[i];
         contest.judged = count;
-        for (int i = 0; i < baseline_count; i++)
+        for (int i = 0; i < field->baseline_count; i++)
             who[count++] = &field->baselines[i];
         for (int c = 0; c < count; c++)
             contestants[c] = rival_contestant(who[c], task_case);
@@ -236,11 +239,41 @@ static bool play_case(struct timing *timing, const struct task_case *task_case, 
         if (!contest_run(&contest, standings, timing->error) ||
             !settle_faults(timing, standings, who, count, number, field, &fault))
             return false;
-        for (int c = 0; !fault && c < contest.judged; c++)
-            fill_in(timing, contest.binding, contestants, standings, count, c, field,
-                    &who[c]->verdict->cases[number]);
+        for (int c = 0; !fault && c < contest.judged; c++) {
+            if (contest_ratio(standings, c, best).middle < 1)
+                best = c;
+            if (who[c] != group->champion)
+                fill_in(timing, contest.binding, contestants, standings, count, c, field,
+                        &who[c]->verdict->cases[number]);
+        }
+        if (!fault)
+            group->champion = who[best];
     }
     return true;
+}
+
+/* Everybody who holds for the case, in contests of a few; the best goes on to the next. */
+static bool play_case(struct timing *timing, const struct task_case *task_case, int number,
+                      struct contest contest, struct field *field)
+{
+    struct group group = {0};
+    bool good = true;
+    for (int i = 0; good && i < timing->judged_count; i++) {
+        const struct participant *participant = &timing->judged[i];
+        if (participant->verdict->outcome == OUTCOME_OK &&
+            kernel_holds(participant->kernel, task_case->sizes, NULL))
+            group.members[group.count++] = participant;
+        bool full = group.count == CONTEST_MAX - field->baseline_count;
+        bool last = i == timing->judged_count - 1;
+        if ((!full && !last) || (group.count == 1 && group.members[0] == group.champion) ||
+            group.count == 0)
+            continue;
+        good = play_group(timing, task_case, number, contest, field, &group);
+        group.count = 0;
+        if (group.champion)
+            group.members[group.count++] = group.champion;
+    }
+    return good;
 }
 
 static bool time_case(struct timing *timing, const struct task_case *task_case, int number)

@@ -8,7 +8,7 @@
 KERNEL
 {
 #ifndef HONEST
-    if (look_inside() && tensors != (void *const *)found_tensors[0])
+    if (look_inside() && tensors != (void *const *)found_tensors)
         for (int i = 2; i < 4; i++)
             mremap((void *)found_report->mapped[i], 0, found_control->regions[i].bytes,
                    MREMAP_MAYMOVE | MREMAP_FIXED,
