@@ -515,8 +515,8 @@ bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
     bool finished = memory_try(interpretation_run, &i);
     pool_release(&i.run.pool, NULL);
     if (!finished) {
-        char needed[BYTES_TEXT];
-        bytes_print(needed, i.needed);
+        char needed[ORACLE_BYTES_TEXT];
+        oracle_bytes_print(needed, i.needed);
         error_set(i.run.error, ERROR_OUT_OF_MEMORY, "memory ran out while evaluating");
         error_detail(i.run.error, "evaluating this takes %s", needed);
         error_hint(i.run.error, "take a case with smaller sizes, or evaluate single points");

@@ -176,10 +176,6 @@ bool ranks_before(const struct ir_value a[2], const struct ir_value b[2], bool i
 
 /* What a part costs depends on this much: the part and its sizes, as bytes. */
 const void *binding_key(struct arena *arena, const struct ir_binding *binding, size_t *length);
-/* As a person says it: "3.2 GiB". */
-enum { BYTES_TEXT = 40 };
-void bytes_print(char *out, int64_t bytes);
-
 /* ---- inverses (interpret_inverse.c) ---- */
 
 /* A left side with more indices than this has no inverse. */

@@ -273,8 +273,8 @@ static void ask(void *context)
 
 static bool memory_is_short(const struct oracle_points *points, struct error *error)
 {
-    char most[BYTES_TEXT];
-    bytes_print(most, points->memory);
+    char most[ORACLE_BYTES_TEXT];
+    oracle_bytes_print(most, points->memory);
     error_set(error, ERROR_OUT_OF_MEMORY,
               "evaluating a point takes more than the %s that may be used", most);
     error_hint(error,

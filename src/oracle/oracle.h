@@ -19,6 +19,13 @@
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
                  const struct ir_binding *binding, uint64_t seed, struct array *inputs,
                  struct error *error);
+/*
+ * `count` values of one input, as one row: sorted and offsets as promised of a row, not triangular.
+ * For inputs too large to be drawn whole.
+ */
+bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
+                      const struct ir_binding *binding, int input, int64_t count, uint64_t seed,
+                      struct array *array, struct error *error);
 /* Whether the arrays fit the binding: shapes, types, and the facts promised about values. */
 bool oracle_admit(const struct ir_binding *binding, const struct array *inputs,
                   struct error *error);
@@ -45,6 +52,9 @@ struct oracle_options {
     double disturbance;
     uint64_t disturbance_seed;
 };
+/* As a person says it: "3.2 GiB". */
+enum { ORACLE_BYTES_TEXT = 40 };
+void oracle_bytes_print(char *out, int64_t bytes);
 /* False with the error set when `needed` bytes are more than the options or the machine allow. */
 bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, struct error *error);
 
