@@ -137,7 +137,7 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
 }
 
 /* More where it costs little. */
-enum { DISTURBANCES = 3, DISTURBANCES_SMALL = 8, SMALL = 1 << 16 };
+enum { DISTURBANCES_SMALL = 8, SMALL = 1 << 16 };
 
 static int disturbance_count(const struct ir_binding *binding, const struct draw *draw)
 {
@@ -147,7 +147,7 @@ static int disturbance_count(const struct ir_binding *binding, const struct draw
         elements += draw->inputs[i].count;
     for (int o = 0; o < part->output_count; o++)
         elements += draw->expected[o].count;
-    return elements < SMALL ? DISTURBANCES_SMALL : DISTURBANCES;
+    return elements < SMALL ? DISTURBANCES_SMALL : 0;
 }
 
 /* One disturbance; what it takes is the arena's. */
@@ -177,6 +177,7 @@ static bool make_limits(struct arena *arena, const struct ir_binding *binding,
 {
     const struct ir_part *part = binding->part;
     int rounds = disturbance_count(binding, draw);
+    rounds = rounds > rule->rounds ? rounds : rule->rounds;
     double **changes = arena_array(arena, (size_t)part->output_count + 1, sizeof *changes);
     draw->limits = changes;
     for (int o = 0; rule->bits && o < part->output_count; o++)

@@ -6,7 +6,13 @@
  * that computes in a lesser class does thousands of times worse. "A few" grows with the longest
  * reduction, as the error of a plain loop over like values does, up to a thousand: less than what
  * rounding the inputs to the next lesser class costs. The draw with few non-zeros keeps such
- * rounding from averaging out. And twice the worst error of the plain kernel over the draw is
+ * rounding from averaging out.
+ *
+ * Of the classes with few bits the next lesser one is only some eight times coarser (f16 and bf16),
+ * so there "a few" is two, for lengths of all kinds: what is summed is summed in f32, and what
+ * rounding the inputs to the class costs is known from moving them, averaged over more rounds.
+ *
+ * And twice the worst error of the plain kernel over the draw is
  * always allowed (plain.c). Outputs of integers and truth values must be equal; so must floats
  * where the class is `exact`.
  */
@@ -15,10 +21,23 @@
 
 #include "judge/private.h"
 
-enum { BLOCK = 64 };
+enum { BLOCK = 64, COARSE_BITS = 11, CRUDE_BITS = 4 };
+
+/* Below its least normal number a type is spaced evenly; and whether denormals of the wide ones
+ * count is left to the kernel. */
+static double spacing_near_zero(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_F64: return 0x1p-1000;
+    case DTYPE_F16: return 0x1p-24;
+    case DTYPE_F8E4: return 0x1p-9;
+    case DTYPE_F8E5: return 0x1p-16;
+    default: return 0x1p-116;
+    }
+}
 
 /* Significant bits of a class; 0: must be exact. */
-static int class_bits(const char *accuracy)
+int limit_class_bits(const char *accuracy)
 {
     static const struct {
         const char *name;
@@ -67,10 +86,10 @@ static double longest_reduction(struct arena *arena, const struct ir_binding *bi
 
 /*
  * By chance an element may move little in every disturbance, though rounding harms it as much as
- * its neighbours: it is taken to move at least half as far as the middle one of its block. What
+ * its neighbours: it is taken to move at least a share as far as the middle one of its block. What
  * never moves at all depends on no rounding and is left alone.
  */
-static void even_out(double *changes, int64_t count)
+static void even_out(double *changes, int64_t count, double share)
 {
     for (int64_t start = 0; start < count; start += BLOCK) {
         int64_t end = start + BLOCK < count ? start + BLOCK : count;
@@ -79,7 +98,7 @@ static void even_out(double *changes, int64_t count)
         for (int64_t i = start; i < end; i++)
             if (changes[i] > 0)
                 moving[found++] = changes[i];
-        double least = found > 2 ? statistics_median(moving, found) / 2 : 0;
+        double least = found > 2 ? share * statistics_median(moving, found) : 0;
         for (int64_t i = start; i < end; i++)
             if (changes[i] > 0)
                 changes[i] = fmax(changes[i], least);
@@ -91,19 +110,27 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
 {
     const struct ir_part *part = binding->part;
     double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    int bits = class_bits(task->accuracy);
-    return (struct limit_rule){
-        .bits = bits, .unit = ldexp(1, 1 - bits), .few = 4 + fmin(length / 4, 1000)};
+    int bits = limit_class_bits(task->accuracy);
+    struct limit_rule rule = {.bits = bits, .unit = ldexp(1, 1 - bits), .rounds = 3};
+    rule.few = 4 + fmin(length / 4, 1000);
+    rule.moved = 2 * rule.few;
+    rule.share = 0.5;
+    if (bits <= COARSE_BITS) {
+        rule.few = 2;
+        rule.moved = bits <= CRUDE_BITS ? 6 : 2.5; /* so crude that nothing is linear any more */
+        rule.share = 1;
+        rule.rounds = 8;
+    }
+    return rule;
 }
 
 void limit_settle(const struct limit_rule *rule, const struct array *expected, double *limits)
 {
-    int own = class_bits(dtype_name(expected->dtype));
+    int own = limit_class_bits(dtype_name(expected->dtype));
     /* the output is rounded to its type too */
     double floor = fmax(rule->few * rule->unit, ldexp(1, 1 - own));
-    /* and whether denormals count is left to the kernel */
-    double flushed = expected->dtype == DTYPE_F64 ? 0x1p-1000 : 0x1p-116;
-    even_out(limits, expected->count);
+    double least = spacing_near_zero(expected->dtype);
+    even_out(limits, expected->count, rule->share);
     for (int64_t i = 0; i < expected->count; i++)
-        limits[i] = fmax(floor * fabs(expected->floats[i]) + flushed, 2 * rule->few * limits[i]);
+        limits[i] = fmax(floor * fabs(expected->floats[i]) + least, rule->moved * limits[i]);
 }

@@ -115,7 +115,12 @@ bool fill_input(const struct task_case *task_case, const struct ir_binding *bind
 struct limit_rule {
     int bits;         /* of the class; 0: exact */
     double unit, few; /* of the class, relative; how many of them */
+    double moved;     /* times what an element moves by when its inputs do */
+    double share;     /* of what its neighbours move by, at least */
+    int rounds;       /* disturbances to average over, at least */
 };
+/* Significant bits of a class; 0: must be exact. */
+int limit_class_bits(const char *accuracy);
 struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
                                   const struct ir_binding *binding);
 /* From how far each element moved when the inputs did, to how far off it may be. */

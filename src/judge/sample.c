@@ -20,8 +20,7 @@ enum {
     SAMPLE_MOST = 1536, /* elements of a draw, over all outputs */
     SAMPLE_LEAST = 48,
     SAMPLE_TRIAL = 32, /* evaluated first, to see what they cost */
-    DISTURBANCES = 3,
-    GRID_MOST = 64, /* values of one index on the grid */
+    GRID_MOST = 64,    /* values of one index on the grid */
 };
 
 static const double evaluation_seconds = 2; /* what evaluating all elements once may take */
@@ -227,7 +226,7 @@ static void add_changes(struct sample *s)
         for (int64_t i = 0; s->draw.limits[o] && i < expected->count; i++) {
             double change = fabs(s->values[at + i].number - expected->floats[i]);
             if (change < INFINITY)
-                s->draw.limits[o][i] += change / DISTURBANCES;
+                s->draw.limits[o][i] += change / s->sampling->rule.rounds;
         }
         at += expected->count;
     }
@@ -256,7 +255,7 @@ static bool make_limits(struct sample *s)
     const struct limit_rule *rule = &s->sampling->rule;
     if (rule->bits == 0)
         return true;
-    for (int round = 0; round < DISTURBANCES; round++) {
+    for (int round = 0; round < rule->rounds; round++) {
         if (!evaluate(s, s->sampling->slice, s->count, rule->unit, true))
             return false;
         add_changes(s);
