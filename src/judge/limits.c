@@ -117,7 +117,7 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
     rule.share = 0.5;
     if (bits <= COARSE_BITS) {
         rule.few = 2;
-        rule.moved = bits <= CRUDE_BITS ? 6 : 2.5; /* so crude that nothing is linear any more */
+        rule.moved = bits <= CRUDE_BITS ? 16 : 2.5; /* so crude that nothing is linear any more */
         rule.share = 1;
         rule.rounds = 8;
     }
