@@ -47,6 +47,10 @@ static const struct option options[] = {
     {.name = "timeout",
      .argument = "S",
      .help = "a call that takes longer counts as hung (10 when not given)"},
+    {.name = "memory",
+     .argument = "SIZE",
+     .help = "most memory to take, such as 8G or 500M (four fifths of what there is when not "
+             "given)"},
     {.name = "replay",
      .argument = "ID",
      .help = "run the very draw again that a verdict names by this id"},
@@ -132,6 +136,28 @@ static bool take_seconds(struct invocation *invocation, const char *name, double
     return false;
 }
 
+/* "8G": a number and perhaps K, M, G or T. */
+static bool take_memory(struct invocation *invocation, int64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    const char *text = option_value(invocation, "memory");
+    char *end;
+    if (!text)
+        return true;
+    double amount = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    for (int i = 0; unit && i <= unit - units; i++)
+        amount *= 1024;
+    if (end != text && (unit ? end[1] : end[0]) == 0 && amount >= 1 && amount < 0x1p62) {
+        *bytes = (int64_t)amount;
+        return true;
+    }
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--memory takes a size such as 8G or 500M, not '%s'", text),
+               "smelt help judge");
+    return false;
+}
+
 static bool take_options(struct invocation *invocation, struct request *request)
 {
     struct judge_options *chosen = &request->options;
@@ -149,6 +175,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
         !parse_number(invocation, "threads", 1, &chosen->threads) ||
         !parse_number(invocation, "jobs", 1, &chosen->jobs) ||
+        !take_memory(invocation, &chosen->memory) ||
         !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
         !take_seconds(invocation, "timeout", &chosen->seconds))
         return false;
@@ -241,8 +268,15 @@ static void print_index(struct text *out, const struct mismatch *mismatch)
 
 static void print_case(struct text *out, const struct case_result *result)
 {
-    text_printf(out, "    %s %s: %s", result->held ? "held case" : "case", result->text,
-                outcome_name(result->outcome));
+    text_printf(out, "    %s %s: ", result->held ? "held case" : "case", result->text);
+    if (result->refused) {
+        text_printf(out, "not judged: it %s\n", result->refused);
+        return;
+    }
+    text_add(out, outcome_name(result->outcome));
+    if (result->sampled > 0)
+        text_printf(out, ", checked at %lld of %.3g elements in each draw",
+                    (long long)result->sampled, (double)result->elements);
     if (isnan(result->microseconds)) {
         text_char(out, '\n');
         return;

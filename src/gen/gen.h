@@ -25,6 +25,13 @@ void gen_plain_c(struct text *out, const struct ir_program *program, enum gen_fo
  */
 void gen_references_c(struct text *out, const struct ir_program *const *programs, int count);
 
+/*
+ * Single points: a function smelt_points that computes given elements of given outputs and what
+ * they depend on, from inputs in their own types (see src/oracle/slice.c). False when the program
+ * has no such form: it has loops over stages, scatters, or left sides that cannot be turned round.
+ */
+bool gen_points_c(struct text *out, const struct ir_program *program, enum gen_form form);
+
 /* What the comment at the head of a plain kernel says besides; each NULL: it says nothing of that.
  */
 struct gen_contract {

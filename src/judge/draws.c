@@ -1,17 +1,6 @@
 /*
- * Draws of a case: several distributions of inputs, the oracle's answer to each, and how far off an
- * element may be.
- *
- * The limit of an element is the largest of
- *   - a few units of the accuracy class at the expected value,
- *   - a few times what the oracle's answer moves by on average when every input is disturbed by a
- * unit of the class: no kernel that computes in the class can be expected to do better, and one
- * that computes in a lesser class does thousands of times worse. "A few" grows with the longest
- * reduction, as the error of a plain loop over like values does, up to a thousand: less than what
- * rounding the inputs to the next lesser class costs. The draw with few non-zeros keeps such
- * rounding from averaging out. And twice the worst error of the plain kernel over the draw is
- * always allowed (plain.c). Outputs of integers and truth values must be equal; so must floats
- * where the class is `exact`.
+ * Draws of a case: several distributions of inputs, and the oracle's answer to each. How far off an
+ * element may be is said in limits.c; cases too large for this are drawn by fill.c.
  */
 #include <math.h>
 #include <string.h>
@@ -34,21 +23,7 @@ static const char *const draw_names[] = {
     "as declared",  "as before but for one value", "heavy tails",
     "large values", "small values and zeros",      "few non-zeros"};
 
-/* Significant bits of a class; 0: must be exact. */
-static int class_bits(const char *accuracy)
-{
-    static const struct {
-        const char *name;
-        int bits;
-    } classes[] = {{"exact", 0}, {"f64", 53}, {"f32", 24}, {"tf32", 11},
-                   {"f16", 11},  {"bf16", 8}, {"f8e4", 4}, {"f8e5", 3}};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (strcmp(classes[i].name, accuracy) == 0)
-            return classes[i].bits;
-    return 24;
-}
-
-static bool is_free(const struct task_input *input, enum dtype dtype)
+bool draw_is_free(const struct task_input *input, enum dtype dtype)
 {
     return dtype_is_float(dtype) && !(input->properties & (IR_PROPERTY_SORTED));
 }
@@ -57,7 +32,7 @@ static bool any_free(const struct task_case *task_case)
 {
     const struct ir_part *part = ir_root(task_case->program);
     for (int i = 0; i < part->input_count; i++)
-        if (is_free(&task_case->inputs[i], part->tensors[part->inputs[i]].dtype))
+        if (draw_is_free(&task_case->inputs[i], part->tensors[part->inputs[i]].dtype))
             return true;
     return false;
 }
@@ -65,6 +40,21 @@ static bool any_free(const struct task_case *task_case)
 int draw_count(const struct task_case *task_case)
 {
     return any_free(task_case) ? DRAW_VARIANTS : 2; /* integers only: two independent draws */
+}
+
+int draw_sampled(const struct task_case *task_case, int number, const char **name)
+{
+    static const enum draw_number kinds[] = {DRAW_DECLARED, DRAW_SPARSE, DRAW_HEAVY};
+    bool free = any_free(task_case);
+    int count = free ? (int)(sizeof kinds / sizeof *kinds) : 1;
+    if (name && number < count)
+        *name = draw_names[free ? kinds[number] : DRAW_DECLARED];
+    return number < count ? (int)(free ? kinds[number] : DRAW_DECLARED) : -1;
+}
+
+static int64_t row_length(const struct array *array)
+{
+    return array->rank ? array->dims[array->rank - 1] : 1;
 }
 
 static double clip(const struct task_input *input, double value, double fallback)
@@ -91,15 +81,15 @@ static double vary(enum draw_number variant, double value, struct random *random
     }
 }
 
-static void vary_input(const struct task_input *input, enum draw_number variant,
-                       struct array *array, struct random *random)
+void draw_vary(const struct task_input *input, int variant, struct array *array, int64_t row,
+               struct random *random)
 {
-    int64_t row = array->rank ? array->dims[array->rank - 1] : 1;
     for (int64_t i = 0; i < array->count; i++) {
         double declared = array->floats[i];
         if ((input->properties & IR_PROPERTY_TRIANGULAR) && declared == 0)
             continue;
-        double value = dtype_round(array->dtype, vary(variant, declared, random, row));
+        double value =
+            dtype_round(array->dtype, vary((enum draw_number)variant, declared, random, row));
         if (isinf(value) || isnan(value))
             value = declared;
         array->floats[i] = clip(input, value, declared);
@@ -147,41 +137,7 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
 }
 
 /* More where it costs little. */
-enum { DISTURBANCES = 3, DISTURBANCES_SMALL = 8, SMALL = 1 << 16, BLOCK = 64 };
-
-/* How many values the longest reduction combines, calls and loops included. */
-static double longest_reduction(struct arena *arena, const struct ir_binding *binding,
-                                const struct ir_stage *stages, int count)
-{
-    double longest = 1;
-    for (int s = 0; s < count; s++) {
-        const struct ir_stage *stage = &stages[s];
-        double length = 1;
-        if (stage->kind == IR_CALL) {
-            struct ir_binding *callee = ir_bind_call(arena, binding, stage);
-            if (callee)
-                length = longest_reduction(arena, callee, callee->part->stages,
-                                           callee->part->stage_count);
-        } else if (stage->kind == IR_LOOP) {
-            length = longest_reduction(arena, binding, stage->body, stage->body_count);
-        }
-        int first = stage->kind == IR_REDUCE    ? stage->left_count
-                    : stage->kind == IR_SCATTER ? 0
-                                                : stage->index_count;
-        for (int i = first; i < stage->index_count; i++) {
-            const struct ir_size *extent = binding->part->indices[stage->indices[i]].extent;
-            int64_t value;
-            if (extent && ir_size_eval(extent, binding->sizes, &value))
-                length *= (double)(value > 0 ? value : 1);
-        }
-        int64_t along;
-        if (stage->kind == IR_SCAN && binding->part->indices[stage->along].extent &&
-            ir_size_eval(binding->part->indices[stage->along].extent, binding->sizes, &along))
-            length *= (double)(along > 0 ? along : 1);
-        longest = fmax(longest, length);
-    }
-    return longest;
-}
+enum { DISTURBANCES_SMALL = 8, SMALL = 1 << 16 };
 
 static int disturbance_count(const struct ir_binding *binding, const struct draw *draw)
 {
@@ -191,87 +147,54 @@ static int disturbance_count(const struct ir_binding *binding, const struct draw
         elements += draw->inputs[i].count;
     for (int o = 0; o < part->output_count; o++)
         elements += draw->expected[o].count;
-    return elements < SMALL ? DISTURBANCES_SMALL : DISTURBANCES;
+    return elements < SMALL ? DISTURBANCES_SMALL : 0;
 }
 
-/*
- * By chance an element may move little in every disturbance, though rounding harms it as much as
- * its neighbours: it is taken to move at least half as far as the middle one of its block. What
- * never moves at all depends on no rounding and is left alone.
- */
-static void even_out(double *changes, int64_t count)
-{
-    for (int64_t start = 0; start < count; start += BLOCK) {
-        int64_t end = start + BLOCK < count ? start + BLOCK : count;
-        double moving[BLOCK];
-        size_t found = 0;
-        for (int64_t i = start; i < end; i++)
-            if (changes[i] > 0)
-                moving[found++] = changes[i];
-        double least = found > 2 ? statistics_median(moving, found) / 2 : 0;
-        for (int64_t i = start; i < end; i++)
-            if (changes[i] > 0)
-                changes[i] = fmax(changes[i], least);
-    }
-}
-
-/* How far each element moves on average; one disturbance alone may miss it. */
+/* One disturbance; what it takes is the arena's. */
 static bool add_changes(struct arena *arena, const struct ir_binding *binding,
-                        struct oracle_code *code, const struct draw *draw, double unit,
-                        struct random *random, double **changes, struct error *error)
+                        struct oracle_code *code, const struct limit_rule *rule,
+                        const struct draw *draw, struct random *random, int rounds,
+                        struct error *error)
 {
     const struct ir_part *part = binding->part;
-    int rounds = disturbance_count(binding, draw);
-    for (int round = 0; round < rounds; round++) {
-        struct array *moved = disturb(arena, part, draw->inputs, unit, random);
-        struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
-        if (!evaluate(arena, binding, code, moved, outputs, error))
-            return false;
-        for (int o = 0; o < part->output_count; o++)
-            for (int64_t i = 0; changes[o] && i < outputs[o].count; i++) {
-                double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
-                if (change < INFINITY)
-                    changes[o][i] += change / rounds;
-            }
-    }
+    struct array *moved = disturb(arena, part, draw->inputs, rule->unit, random);
+    struct array *outputs = arena_array(arena, (size_t)part->output_count + 1, sizeof *outputs);
+    if (!evaluate(arena, binding, code, moved, outputs, error))
+        return false;
     for (int o = 0; o < part->output_count; o++)
-        if (changes[o])
-            even_out(changes[o], draw->expected[o].count);
+        for (int64_t i = 0; draw->limits[o] && i < outputs[o].count; i++) {
+            double change = fabs(outputs[o].floats[i] - draw->expected[o].floats[i]);
+            if (change < INFINITY)
+                draw->limits[o][i] += change / rounds;
+        }
     return true;
 }
 
-static bool make_limits(struct arena *arena, const struct task *task,
-                        const struct ir_binding *binding, struct oracle_code *code,
-                        struct draw *draw, struct random *random, struct error *error)
+/* How far each element moves on average; one disturbance alone may miss it. */
+static bool make_limits(struct arena *arena, const struct ir_binding *binding,
+                        struct oracle_code *code, const struct limit_rule *rule, struct draw *draw,
+                        struct random *random, struct error *error)
 {
     const struct ir_part *part = binding->part;
-    int bits = class_bits(task->accuracy);
-    draw->limits = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->limits);
-    if (bits == 0)
-        return true;
-    double unit = ldexp(1, 1 - bits);
-    double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    double few = 4 + fmin(length / 4, 1000);
-    for (int o = 0; o < part->output_count; o++)
+    int rounds = disturbance_count(binding, draw);
+    rounds = rounds > rule->rounds ? rounds : rule->rounds;
+    double **changes = arena_array(arena, (size_t)part->output_count + 1, sizeof *changes);
+    draw->limits = changes;
+    for (int o = 0; rule->bits && o < part->output_count; o++)
         if (draw->expected[o].floats)
-            draw->limits[o] =
-                arena_array(arena, (size_t)draw->expected[o].count + 1, sizeof(double));
-    if (!add_changes(arena, binding, code, draw, unit, random, draw->limits, error))
-        return false;
-    for (int o = 0; o < part->output_count; o++) {
-        const struct array *expected = &draw->expected[o];
-        if (!expected->floats)
-            continue;
-        int own = class_bits(dtype_name(expected->dtype));
-        double floor =
-            fmax(few * unit, ldexp(1, 1 - own)); /* the output is rounded to its type too */
-        /* and whether denormals count is left to the kernel */
-        double flushed = expected->dtype == DTYPE_F64 ? 0x1p-1000 : 0x1p-116;
-        for (int64_t i = 0; i < expected->count; i++) {
-            double moved = 2 * few * draw->limits[o][i];
-            draw->limits[o][i] = fmax(floor * fabs(expected->floats[i]) + flushed, moved);
+            changes[o] = arena_array(arena, (size_t)draw->expected[o].count + 1, sizeof(double));
+    struct arena own = {0};
+    for (int round = 0; rule->bits && round < rounds; round++) {
+        arena_reset(&own);
+        if (!add_changes(&own, binding, code, rule, draw, random, rounds, error)) {
+            arena_release(&own);
+            return false;
         }
     }
+    arena_release(&own);
+    for (int o = 0; o < part->output_count; o++)
+        if (changes[o])
+            limit_settle(rule, &draw->expected[o], changes[o]);
     return true;
 }
 
@@ -291,15 +214,16 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     struct random random = random_new(own_seed, 1000);
     for (int i = 0; i < part->input_count; i++) {
         const struct task_input *input = &task_case->inputs[i];
-        if (number == DRAW_DECLARED || !is_free(input, draw->inputs[i].dtype))
+        if (number == DRAW_DECLARED || !draw_is_free(input, draw->inputs[i].dtype))
             continue;
         if (nudged)
             nudge_input(input, &draw->inputs[i], &random);
         else
-            vary_input(input, (enum draw_number)number, &draw->inputs[i], &random);
+            draw_vary(input, number, &draw->inputs[i], row_length(&draw->inputs[i]), &random);
     }
+    struct limit_rule rule = limit_rule_make(arena, task, binding);
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
-        !make_limits(arena, task, binding, code, draw, &random, error))
+        !make_limits(arena, binding, code, &rule, draw, &random, error))
         return false;
     plain_raise_limits(plain, binding, draw);
     return true;

@@ -141,6 +141,126 @@ static bool report_launch(struct judging *judging, const struct ir_binding *bind
     return true;
 }
 
+struct checking { /* one case */
+    const struct task_case *task_case;
+    const struct kernel *kernel;
+    struct ir_binding *binding;
+    int number;
+    struct launch_result result;
+    struct draw draws[JUDGE_MAX_DRAWS]; /* unless it is sampled */
+    int first;                          /* the number of draws[0] */
+};
+
+static int64_t scratch_of(const struct checking *checking)
+{
+    return kernel_scratch(checking->kernel, checking->task_case->sizes);
+}
+
+/* A call that takes longer counts as hung: large cases are given more time. */
+static double patience(const struct judging *judging, const struct checking *checking, bool sampled)
+{
+    static const double most = 120;
+    if (judging->options->seconds > 0)
+        return judging->options->seconds;
+    double work = ir_bytes(checking->binding) / 1e8 + ir_operations(checking->binding) / 1e9;
+    return sampled ? fmin(10 + work, most) : 10;
+}
+
+static struct launch make_launch(const struct judging *judging, const struct checking *checking,
+                                 bool sampled)
+{
+    return (struct launch){
+        .binding = checking->binding,
+        .library = own_compiled(judging)->library,
+        .directory = own_compiled(judging)->directory,
+        .scratch = scratch_of(checking),
+        .threads = judging->options->threads ? judging->options->threads : 1,
+        .seconds = patience(judging, checking, sampled),
+        .layers = ~0U,
+        .deterministic = judging->task->deterministic,
+    };
+}
+
+/* Every element of every draw. False when the judge failed. */
+static bool check_whole(struct judging *judging, struct checking *checking,
+                        const struct plain *plain)
+{
+    const struct task_case *task_case = checking->task_case;
+    int count = draw_count(task_case), only = judging->options->only_draw;
+    if (only >= 0 && only < count) {
+        checking->first = only;
+        count = only + 1;
+    }
+    struct oracle_code *code = oracle_compile(judging->arena, task_case->program, judging->error);
+    bool good = code != NULL;
+    for (int d = checking->first; good && d < count; d++)
+        good = draw_make(judging->arena, judging->task, task_case, checking->binding, code, plain,
+                         d, hash_mix(judging->seed, (uint64_t)checking->number),
+                         &checking->draws[d - checking->first], judging->error);
+    oracle_close(code);
+    struct launch launch = make_launch(judging, checking, false);
+    launch.draws = checking->draws;
+    launch.draw_count = count - checking->first;
+    return good && launch_check(&launch, &checking->result, judging->error);
+}
+
+/* Elements chosen after each call: see sample.c. */
+static bool check_sampled(struct judging *judging, struct checking *checking,
+                          const struct room *room)
+{
+    const struct ir_program *program = checking->task_case->program;
+    struct error *error = judging->error;
+    *error = (struct error){0};
+    struct oracle_slice *slice = oracle_slice_compile(judging->arena, program, false, error);
+    struct oracle_slice *plain =
+        slice ? oracle_slice_compile(judging->arena, program, true, error) : NULL;
+    struct sampling sampling = {
+        .task = judging->task,
+        .task_case = checking->task_case,
+        .slice = slice,
+        .plain = plain,
+        .rule = limit_rule_make(judging->arena, judging->task, checking->binding),
+        .seed = hash_mix(judging->seed, (uint64_t)checking->number),
+        .memory = room->slice,
+        .only_draw = judging->options->only_draw,
+    };
+    struct launch launch = make_launch(judging, checking, true);
+    launch.sampling = &sampling;
+    bool good =
+        error->code == ERROR_NONE && launch_check(&launch, &checking->result, judging->error);
+    oracle_slice_close(slice);
+    oracle_slice_close(plain);
+    return good;
+}
+
+/* From what the launch found to the verdict. */
+static bool settle_case(struct judging *judging, struct checking *checking, struct case_result *out,
+                        bool *stop)
+{
+    struct launch_result *result = &checking->result;
+    result->draw += checking->first;
+    out->outcome = result->outcome;
+    out->worst = result->comparison.worst;
+    out->sampled = result->sampled;
+    out->elements = result->elements;
+    struct text layers = text_new(judging->arena);
+    sandbox_print_layers(&layers, result->layers);
+    judging->verdict->isolation = layers.at;
+    unsigned least = sandbox_level_layers(judging->options->isolation);
+    if (result->layers && (result->layers & least) != least) {
+        error_set(judging->error, ERROR_MISSING_TOOL,
+                  "this host offers less isolation than asked for: %s", layers.at);
+        error_hint(judging->error, "ask for less: --isolation=basic");
+        return false;
+    }
+    if (result->outcome == OUTCOME_OK)
+        return true;
+    *stop = true;
+    report_launch(judging, checking->binding, checking->number, result);
+    return result->elements > 0 || keep_arrays(judging, checking->binding->part,
+                                               &checking->draws[result->draw - checking->first]);
+}
+
 /* False when the judge failed; *stop when the verdict is in. */
 static bool judge_case(struct judging *judging, const struct task_case *task_case, int number,
                        bool *stop)
@@ -167,68 +287,32 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     }
     if (!kernel_holds(kernel, task_case->sizes, NULL))
         return true;
-    struct ir_binding *binding =
+    struct checking checking = {.task_case = task_case, .kernel = kernel, .number = number};
+    checking.binding =
         ir_bind(arena, task_case->program, task_case->sizes, task_case->scalars, judging->error);
-    struct oracle_code *code =
-        binding ? oracle_compile(arena, task_case->program, judging->error) : NULL;
-    const struct plain *plain =
-        code ? yardstick_get(arena, judging->yardstick, task_case->program, judging->error) : NULL;
-    if (!plain) {
-        if (code)
-            oracle_close(code);
+    const struct plain *plain = checking.binding ? yardstick_get(arena, judging->yardstick,
+                                                                 task_case->program, judging->error)
+                                                 : NULL;
+    if (!plain)
         return false;
-    }
-    struct draw draws[JUDGE_MAX_DRAWS];
-    int count = draw_count(task_case), first = 0;
-    if (judging->options->only_draw >= 0 && judging->options->only_draw < count) {
-        first = judging->options->only_draw;
-        count = first + 1;
-    }
-    bool good = true;
-    for (int d = first; good && d < count; d++)
-        good =
-            draw_make(arena, judging->task, task_case, binding, code, plain, d,
-                      hash_mix(judging->seed, (uint64_t)number), &draws[d - first], judging->error);
-    oracle_close(code);
-    struct launch_result result = {0};
-    struct launch launch = {.binding = binding,
-                            .library = own_compiled(judging)->library,
-                            .directory = own_compiled(judging)->directory,
-                            .scratch = kernel_scratch(kernel, task_case->sizes),
-                            .threads = judging->options->threads ? judging->options->threads : 1,
-                            .seconds =
-                                judging->options->seconds > 0 ? judging->options->seconds : 10,
-                            .layers = ~0U,
-                            .draws = draws,
-                            .draw_count = count - first,
-                            .deterministic = judging->task->deterministic};
-    if (!good || !launch_check(&launch, &result, judging->error))
-        return false;
-    result.draw += first;
-    out->outcome = result.outcome;
-    out->worst = result.comparison.worst;
-    struct text layers = text_new(arena);
-    sandbox_print_layers(&layers, result.layers);
-    judging->verdict->isolation = layers.at;
-    unsigned least = sandbox_level_layers(judging->options->isolation);
-    if (result.layers && (result.layers & least) != least) {
-        error_set(judging->error, ERROR_MISSING_TOOL,
-                  "this host offers less isolation than asked for: %s", layers.at);
-        error_hint(judging->error, "ask for less: --isolation=basic");
-        return false;
-    }
-    if (result.outcome == OUTCOME_OK)
+    struct room room = room_plan(checking.binding, scratch_of(&checking),
+                                 plain_scratch(plain, checking.binding->sizes),
+                                 draw_count(task_case), room_limit(judging->options));
+    if (room.way == ROOM_NONE) {
+        out->refused = room_explain(arena, &room);
         return true;
-    *stop = true;
-    report_launch(judging, binding, number, &result);
-    return keep_arrays(judging, part, &draws[result.draw - first]);
+    }
+    bool good = room.way == ROOM_WHOLE ? check_whole(judging, &checking, plain)
+                                       : check_sampled(judging, &checking, &room);
+    return good && settle_case(judging, &checking, out, stop);
 }
 
 static void finish(struct judging *judging)
 {
-    bool any = false;
+    bool any = false, refused = false;
     double worst = 0;
     for (size_t i = 0; i < judging->results.count; i++) {
+        refused |= judging->results.at[i].refused != NULL;
         any |= judging->results.at[i].outcome == OUTCOME_OK;
         worst = fmax(worst, judging->results.at[i].worst);
     }
@@ -241,6 +325,9 @@ static void finish(struct judging *judging)
                  arena_printf(judging->arena,
                               "right in every draw; the largest error is %.2f of what is allowed",
                               worst));
+    else if (refused)
+        conclude(judging, OUTCOME_UNSUPPORTED,
+                 "no case the kernel holds for fits into the memory that may be used");
     else
         conclude(judging, OUTCOME_UNSUPPORTED, "the kernel holds for none of the task's cases");
 }
@@ -318,6 +405,8 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    struct error *error)
 {
     uint64_t seed = options->seed ? options->seed : secret_seed();
+    if (!room_check_task(arena, task, options, error))
+        return false;
     bool was_open = sandbox_hide(); /* seed and answers are in here */
     struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
     struct compiled *compiled = arena_array(arena, (size_t)count + 1, sizeof *compiled);

@@ -27,6 +27,7 @@ struct judge_options {
     bool check_only; /* no timing */
     double time_seconds;          /* for timing one case; 0: 3 */
     const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
+    int64_t memory;               /* most bytes to take; 0: four fifths of what there is */
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */
 };
 

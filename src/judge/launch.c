@@ -61,7 +61,7 @@ static void place(const struct worker *worker, struct cell_region *region, size_
         return;
     }
     region->bytes = round_up(wanted, PAGE);
-    region->data = slot % 2 ? region->bytes - wanted : 0;
+    region->data = (slot + worker->side) % 2 ? region->bytes - wanted : 0;
     *end += region->bytes;
 }
 
@@ -152,23 +152,35 @@ bool worker_make_buffers(struct worker *worker)
 static const unsigned char poisons[] = {0xdb, 0x5b, 0xff, 0x7f};
 
 /* `around` fills what lies beside the data, `inside` the outputs and scratch themselves. */
-static void fill(struct worker *worker, int slot, const struct draw *draw, unsigned char around,
-                 unsigned char inside)
+static void fill_outputs(struct worker *worker, int slot, unsigned char around,
+                         unsigned char inside)
 {
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     worker->around[slot] = around;
-    for (int i = 0; i < inputs; i++) {
-        const struct cell_region *region = worker_region(worker, slot, i);
-        memset(worker->inputs + region->offset, around, region->bytes);
-        array_encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
-    }
     for (int o = 0; o <= outputs; o++) {
         const struct cell_region *region = worker_region(worker, slot, inputs + o);
         size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
                                    : (size_t)worker->launch->scratch;
         memset(worker->outputs + region->offset, around, region->bytes);
-        memset(worker->outputs + region->offset + region->data, inside, bytes);
+        if (inside != around)
+            memset(worker->outputs + region->offset + region->data, inside, bytes);
     }
+}
+
+static void fill(struct worker *worker, int slot, const struct draw *draw, unsigned char around,
+                 unsigned char inside)
+{
+    for (int i = 0; i < worker->part->input_count; i++) {
+        const struct cell_region *region = worker_region(worker, slot, i);
+        memset(worker->inputs + region->offset, around, region->bytes);
+        array_encode(&draw->inputs[i], worker->inputs + region->offset + region->data);
+    }
+    fill_outputs(worker, slot, around, inside);
+}
+
+void worker_poison_outputs(struct worker *worker, int slot, unsigned char poison)
+{
+    fill_outputs(worker, slot, poison, poison);
 }
 
 /* ---- the cell ---- */
@@ -282,7 +294,9 @@ bool worker_start_cell(struct worker *worker, const char *runner)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the report");
     if (!start_program(worker, runner))
         return false;
-    enum waited waited = worker_wait(worker, LOAD_SECONDS, &status);
+    /* the cell has all pages of its buffers made */
+    double paging = (double)(worker->input_bytes + worker->output_bytes) / 1e8;
+    enum waited waited = worker_wait(worker, LOAD_SECONDS + paging, &status);
     if (waited != WAITED_STOPPED)
         return waited == WAITED_TOO_LONG
                    ? worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell did not start in time")
@@ -355,6 +369,11 @@ static bool surroundings_intact(struct worker *worker, int slot)
     return true;
 }
 
+bool worker_call(struct worker *worker, int slot)
+{
+    return call_slot(worker, slot) && surroundings_intact(worker, slot);
+}
+
 void worker_output_pointers(const struct worker *worker, int slot, const void **pointers)
 {
     int inputs = worker->part->input_count;
@@ -365,7 +384,7 @@ void worker_output_pointers(const struct worker *worker, int slot, const void **
 }
 
 /* Of all outputs of a slot, taken at once: a later call could change them. */
-static uint64_t output_hash(const struct worker *worker, int slot)
+uint64_t worker_output_hash(const struct worker *worker, int slot)
 {
     const void *pointers[CELL_MAX_TENSORS];
     uint64_t hash = 0;
@@ -391,7 +410,7 @@ static uint64_t call_again(struct worker *worker, int slot, int draw, unsigned c
     fill(worker, slot, &worker->launch->draws[draw], around, inside);
     bool good = worker->process.pid > 0 && call_slot(worker, slot);
     *worker->result = kept;
-    return good ? output_hash(worker, slot) : 0;
+    return good ? worker_output_hash(worker, slot) : 0;
 }
 
 /* Whether the result goes with the rubbish, back and forth in no regular order, and not with
@@ -434,6 +453,9 @@ static bool explain_mismatch(struct worker *worker, int slot, int draw, bool was
     return false;
 }
 
+static const char NOT_DETERMINISTIC[] =
+    "the same inputs gave different results, and the task says `deterministic`";
+
 /* Twice, in the two slots: other addresses, other rubbish, the guard on the other side. */
 static bool check_draw(struct worker *worker, int draw)
 {
@@ -442,7 +464,7 @@ static bool check_draw(struct worker *worker, int draw)
     for (int slot = 0; slot < 2; slot++) {
         unsigned char poison = poisons[(unsigned)(2 * draw + slot) % sizeof poisons];
         fill(worker, slot, &worker->launch->draws[draw], poison, poison);
-        if (!call_slot(worker, slot) || !surroundings_intact(worker, slot))
+        if (!worker_call(worker, slot))
             return false;
         struct comparison comparison;
         compare_slot(worker, slot, draw, &comparison);
@@ -452,12 +474,10 @@ static bool check_draw(struct worker *worker, int draw)
         worst = comparison.worst;
         if (comparison.outcome != OUTCOME_OK)
             return explain_mismatch(worker, slot, draw, slot > 0);
-        hashes[slot] = output_hash(worker, slot);
+        hashes[slot] = worker_output_hash(worker, slot);
     }
     if (worker->launch->deterministic && hashes[0] != hashes[1])
-        return worker_fail(
-            worker, OUTCOME_UNSTABLE,
-            "the same inputs gave different results, and the task says `deterministic`");
+        return worker_fail(worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
     return true;
 }
 
@@ -470,6 +490,39 @@ static void work(const struct launch *launch, const char *runner, struct launch_
     for (int draw = 0; good && draw < launch->draw_count; draw++) {
         result->draw = draw;
         good = check_draw(&worker, draw);
+    }
+    sandbox_kill(&worker.process);
+    if (good)
+        result->outcome = OUTCOME_OK;
+}
+
+/*
+ * One cell of a sampled case: the first draw, and every other one of the rest. There is room for
+ * one set of buffers only, so one worker follows the other.
+ */
+static void work_sampled(const struct launch *launch, const char *runner, int side,
+                         struct launch_result *result)
+{
+    const struct sampling *sampling = launch->sampling;
+    const struct ir_part *part = launch->binding->part;
+    struct worker worker = {
+        .launch = launch, .part = part, .result = result, .slots = 1, .side = side};
+    result->outcome = OUTCOME_JUDGE_FAULT;
+    result->elements = 0;
+    for (int o = 0; o < part->output_count; o++)
+        result->elements += ir_tensor_shape(launch->binding, part->outputs[o], NULL);
+    bool good = worker_make_buffers(&worker) && worker_start_cell(&worker, runner);
+    for (int n = 0; good && draw_sampled(sampling->task_case, n, NULL) >= 0; n++) {
+        if ((n > 0 && n % 2 == side) || (sampling->only_draw >= 0 && sampling->only_draw != n))
+            continue;
+        result->draw = n;
+        good = sample_check_draw(&worker, n, side);
+        if (!good || n > 0 || !launch->deterministic)
+            continue;
+        uint64_t hash = worker_output_hash(&worker, 0);
+        if (side == 1 && hash != result->hash)
+            good = worker_fail(&worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
+        result->hash = hash;
     }
     sandbox_kill(&worker.process);
     if (good)
@@ -496,6 +549,25 @@ const char *launch_find_runner(struct arena *arena)
     return NULL;
 }
 
+/* In a process of its own; false when that did not end as it should. */
+static bool run_worker(const struct launch *launch, const char *runner, int side,
+                       struct launch_result *shared)
+{
+    pid_t self = getpid(), worker = fork();
+    if (worker == 0) {
+        sandbox_follow(self);
+        if (launch->sampling)
+            work_sampled(launch, runner, side, shared);
+        else
+            work(launch, runner, shared);
+        _exit(0);
+    }
+    int status = 0;
+    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
+        ;
+    return worker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error)
 {
     struct arena arena = {0};
@@ -513,19 +585,13 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
         arena_release(&arena);
         return error_system(error, ERROR_OUT_OF_MEMORY, "no memory for a result");
     }
-    pid_t self = getpid(), worker = fork();
-    if (worker == 0) {
-        sandbox_follow(self);
-        work(launch, runner, shared);
-        _exit(0);
-    }
-    int status = 0;
-    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
-        ;
+    bool alive = run_worker(launch, runner, 0, shared);
+    if (alive && launch->sampling && shared->outcome == OUTCOME_OK)
+        alive = run_worker(launch, runner, 1, shared);
     *result = *shared;
     munmap(shared, sizeof *shared);
     arena_release(&arena);
-    if (worker < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (!alive)
         *result = (struct launch_result){.outcome = OUTCOME_JUDGE_FAULT,
                                          .message = "the judge's own worker failed"};
     return true;

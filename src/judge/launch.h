@@ -24,7 +24,8 @@ struct worker {
     bool prepared; /* the cell stood ready before anything of the kernel ran */
     bool again;    /* another cell ran here before, and could leave nothing behind */
     int slots;
-    bool packed;                          /* slots close together, without guards: for timing */
+    int side;    /* of the guard the first slot lies against: 0 before it, 1 behind */
+    bool packed; /* slots close together, without guards: for timing */
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
 };
 
@@ -44,6 +45,16 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status);
 /* Says why the cell ended or did not stop; returns false. */
 bool worker_report_end(struct worker *worker, enum waited waited, int status);
 void worker_output_pointers(const struct worker *worker, int slot, const void **pointers);
+/* Rubbish over the outputs and scratch of a slot, and around them. */
+void worker_poison_outputs(struct worker *worker, int slot, unsigned char poison);
+/* One call of the kernel on a slot; what lies around its buffers must be as it was. */
+bool worker_call(struct worker *worker, int slot);
+/* The hash of all outputs of a slot. */
+uint64_t worker_output_hash(const struct worker *worker, int slot);
+
+/* One draw of a sampled case, in the only slot: see sample.c. */
+bool sample_check_draw(struct worker *worker, int number, int side);
+
 /* The path of smelt-cell; NULL when it is not found. */
 const char *launch_find_runner(struct arena *arena);
 

@@ -74,9 +74,13 @@ struct yardstick {
 };
 const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardstick,
                                   const struct ir_program *program, struct error *error);
+/* Bytes of scratch it takes at these sizes. */
+int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
 /* Allows twice the plain kernel's worst error over this draw, wherever that is more. */
 void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
                         struct draw *draw);
+/* The same for one output, given what the plain kernel made of it, in the output's type. */
+void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 
 /* ---- timing (timing.c) ---- */
 
@@ -107,6 +111,55 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
                const struct plain *plain, int number, uint64_t seed, struct draw *draw,
                struct error *error);
 int draw_count(const struct task_case *task_case);
+/* Whether the input's values may be chosen freely. */
+bool draw_is_free(const struct task_input *input, enum dtype dtype);
+/* Makes values that were drawn as declared into those of draw `number`; rows are `row` long. */
+void draw_vary(const struct task_input *input, int number, struct array *array, int64_t row,
+               struct random *random);
+/* The draws of a sampled case: the number of a draw, -1 when there are no more, and its name. */
+int draw_sampled(const struct task_case *task_case, int number, const char **name);
+
+/* ---- drawing in place (fill.c) ---- */
+
+/*
+ * Fills input number `input`, `count` elements in their own type. Large ones are drawn out of
+ * FILL_TABLE values that were drawn as usual, so that nothing is ever widened whole.
+ */
+enum { FILL_TABLE = 1 << 16 };
+bool fill_input(const struct task_case *task_case, const struct ir_binding *binding, int input,
+                int number, uint64_t seed, void *out, struct error *error);
+
+/* ---- limits (limits.c): how far off an element may be ---- */
+
+struct limit_rule {
+    int bits;         /* of the class; 0: exact */
+    double unit, few; /* of the class, relative; how many of them */
+    double moved;     /* times what an element moves by when its inputs do */
+    double share;     /* of what its neighbours move by, at least */
+    int rounds;       /* disturbances to average over, at least */
+};
+/* Significant bits of a class; 0: must be exact. */
+int limit_class_bits(const char *accuracy);
+struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
+                                  const struct ir_binding *binding);
+/* From how far each element moved when the inputs did, to how far off it may be. */
+void limit_settle(const struct limit_rule *rule, const struct array *expected, double *limits);
+
+/* ---- memory (room.c) ---- */
+
+struct room { /* how a case is judged */
+    enum room_way { ROOM_WHOLE, ROOM_SAMPLED, ROOM_NONE } way;
+    int64_t whole, sampled, limit; /* bytes either way takes, and what may be used */
+    int64_t slice;                 /* sampled: bytes for what elements depend on */
+};
+int64_t room_limit(const struct judge_options *options);
+struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t plain_scratch,
+                      int draws, int64_t limit);
+/* "takes at least 34 GiB of memory, and 18 GiB may be used" */
+const char *room_explain(struct arena *arena, const struct room *room);
+/* Before anything else: says which cases do not fit; false when none does. */
+bool room_check_task(struct arena *arena, const struct task *task,
+                     const struct judge_options *options, struct error *error);
 
 /* ---- held cases (held.c) ---- */
 
@@ -132,6 +185,19 @@ struct comparison {
 void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
                      const void *const *bytes, struct comparison *comparison);
 
+/* ---- sampled cases (sample.c) ---- */
+
+/* How a case is judged that is too large to evaluate whole: by elements chosen after each call. */
+struct sampling {
+    const struct task *task;
+    const struct task_case *task_case;
+    const struct oracle_slice *slice, *plain; /* NULL: the interpreter; no plain kernel */
+    struct limit_rule rule;
+    uint64_t seed;
+    int64_t memory; /* for what elements depend on */
+    int only_draw;  /* -1: all */
+};
+
 /* ---- launching (launch.c) ---- */
 
 struct launch {
@@ -145,7 +211,8 @@ struct launch {
     const struct draw *draws;
     int draw_count;
     bool deterministic;
-    bool opens_libraries; /* a baseline of ours: it may read the system's libraries */
+    bool opens_libraries;            /* a baseline of ours: it may read the system's libraries */
+    const struct sampling *sampling; /* instead of draws: a case too large to evaluate whole */
 };
 
 struct launch_result {
@@ -153,6 +220,8 @@ struct launch_result {
     int draw;
     unsigned layers;
     struct comparison comparison;
+    int64_t sampled, elements; /* with sampling: so many of so many were compared, per draw */
+    uint64_t hash;             /* with sampling: of the outputs of the first draw */
     char message[400], detail[400];
 };
 

@@ -343,7 +343,8 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
         bool right = false;
         for (int c = 0; c < count; c++)
             right |= i < candidates[c].verdict->case_count &&
-                     candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
+                     candidates[c].verdict->cases[i].outcome == OUTCOME_OK &&
+                     candidates[c].verdict->cases[i].sampled == 0;
         if (!task_case->timed || !right || (program && program != task_case->program))
             continue; /* another rank is another kernel */
         if (!program) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gen/gen.h"
+#include "oracle/object.h"
 #include "oracle/oracle.h"
 #include "os/os.h"
 
@@ -236,6 +237,19 @@ static const char *object_find(struct arena *arena, const struct text *source, s
     }
     directory_touch(path);
     return path;
+}
+
+struct library *object_open(struct arena *arena, const struct text *source, const char *entry,
+                            void **symbol, struct error *error)
+{
+    const char *path = object_find(arena, source, error);
+    struct library *library = path ? library_open(path, error) : NULL;
+    *symbol = library ? library_symbol(library, entry, error) : NULL;
+    if (library && !*symbol) {
+        library_close(library);
+        return NULL;
+    }
+    return library;
 }
 
 struct oracle_code *oracle_compile(struct arena *arena, const struct ir_program *program,

@@ -350,6 +350,25 @@ static struct drawing drawing_make(const struct task_input *asked, const struct 
     return d;
 }
 
+bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
+                      const struct ir_binding *binding, int input, int64_t count, uint64_t seed,
+                      struct array *array, struct error *error)
+{
+    const struct ir_tensor *tensor = &binding->part->tensors[binding->part->inputs[input]];
+    struct drawing d =
+        drawing_make(task_case && task_case->inputs ? &task_case->inputs[input] : NULL, tensor);
+    *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = 1};
+    array->dims[0] = array->count = count;
+    array_alloc(arena, array);
+    d.properties &= ~(unsigned)IR_PROPERTY_TRIANGULAR;
+    d.binding = binding;
+    d.array = array;
+    d.seed = seed;
+    d.stream = (uint64_t)input;
+    d.error = error;
+    return draw_input(&d);
+}
+
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
                  const struct ir_binding *binding, uint64_t seed, struct array *inputs,
                  struct error *error)

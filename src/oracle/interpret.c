@@ -67,11 +67,44 @@ void slab_empty(struct pool *pool, struct slab *slab)
     slab->whole = false;
 }
 
+/* David Stafford's thirteenth variant of a 64-bit finaliser. */
+uint64_t slab_seed(uint64_t bits)
+{
+    bits ^= bits >> 30;
+    bits *= 0xbf58476d1ce4e5b9u;
+    bits ^= bits >> 27;
+    bits *= 0x94d049bb133111ebu;
+    return bits ^ bits >> 31;
+}
+
+/* An element of the generated form is moved by the same bits: see src/gen/c/points_runtime.c. */
+static double moved(const struct slab *slab, int64_t element, double value)
+{
+    uint64_t bits = slab_seed(slab->seed + (uint64_t)element * 0x9e3779b97f4a7c15u);
+    double by = (double)(bits >> 11) * 0x1p-52 - 1;
+    return value * (1 + slab->unit * (by < 0 ? by - 0.5 : by + 0.5));
+}
+
+static void slab_read_raw(const struct slab *slab, int64_t element, struct ir_value *value)
+{
+    enum dtype dtype = slab->tensor->dtype;
+    const char *at = (const char *)slab->raw + (size_t)element * dtype_bytes(dtype);
+    if (!slab->is_float) {
+        value->integer = dtype_load_integer(dtype, at);
+        return;
+    }
+    value->number = dtype_load_float(dtype, at);
+    if (slab->unit != 0)
+        value->number = moved(slab, element, value->number);
+}
+
 bool slab_read(struct run *run, struct slab *slab, int64_t element, struct ir_value *value)
 {
     if (!slab->whole)
         return run->fetch(run, slab, element, value);
-    if (slab->is_float)
+    if (slab->raw)
+        slab_read_raw(slab, element, value);
+    else if (slab->is_float)
         value->number = slab->floats[element];
     else
         value->integer = slab->integers[element];
@@ -143,6 +176,7 @@ bool slab_from_array(struct slab *slab, const struct array *array, struct error 
     }
     slab->floats = array->floats;
     slab->integers = array->integers;
+    slab->raw = array->raw;
     slab->whole = true;
     return true;
 }
@@ -481,8 +515,8 @@ bool oracle_interpret(struct arena *arena, const struct ir_binding *binding,
     bool finished = memory_try(interpretation_run, &i);
     pool_release(&i.run.pool, NULL);
     if (!finished) {
-        char needed[BYTES_TEXT];
-        bytes_print(needed, i.needed);
+        char needed[ORACLE_BYTES_TEXT];
+        oracle_bytes_print(needed, i.needed);
         error_set(i.run.error, ERROR_OUT_OF_MEMORY, "memory ran out while evaluating");
         error_detail(i.run.error, "evaluating this takes %s", needed);
         error_hint(i.run.error, "take a case with smaller sizes, or evaluate single points");

@@ -49,6 +49,9 @@ struct slab {
     double *floats;    /* is_float */
     int64_t *integers; /* else; bool is 0 or 1 */
     double *exact;     /* a root output that is also read: what it was before rounding */
+    const void *raw;   /* points only: an input in its own type, in place of floats and integers */
+    double unit;       /* its floats are moved by about this part of themselves... */
+    uint64_t seed;     /* ...differently for every element */
     /* Points only: where an element that is not in the array comes from. */
     struct frame *frame;
     int number; /* of the tensor in the frame's part */
@@ -107,6 +110,8 @@ struct ir_value slab_rounded(const struct slab *slab, struct ir_value value);
 bool slab_copy(struct run *run, struct slab *from, struct slab *to);
 /* Whether a slab of the callee may stand for one of the caller: same shape, both float or not. */
 bool slab_fits(const struct slab *a, const struct slab *b);
+/* How seeds of moved inputs are made from numbers. */
+uint64_t slab_seed(uint64_t bits);
 /* An input of the root as a slab. False when the array does not have the shape or type. */
 bool slab_from_array(struct slab *slab, const struct array *array, struct error *error);
 
@@ -171,10 +176,6 @@ bool ranks_before(const struct ir_value a[2], const struct ir_value b[2], bool i
 
 /* What a part costs depends on this much: the part and its sizes, as bytes. */
 const void *binding_key(struct arena *arena, const struct ir_binding *binding, size_t *length);
-/* As a person says it: "3.2 GiB". */
-enum { BYTES_TEXT = 40 };
-void bytes_print(char *out, int64_t bytes);
-
 /* ---- inverses (interpret_inverse.c) ---- */
 
 /* A left side with more indices than this has no inverse. */

@@ -273,8 +273,8 @@ static void ask(void *context)
 
 static bool memory_is_short(const struct oracle_points *points, struct error *error)
 {
-    char most[BYTES_TEXT];
-    bytes_print(most, points->memory);
+    char most[ORACLE_BYTES_TEXT];
+    oracle_bytes_print(most, points->memory);
     error_set(error, ERROR_OUT_OF_MEMORY,
               "evaluating a point takes more than the %s that may be used", most);
     error_hint(error,
@@ -315,6 +315,7 @@ struct opening {
     struct oracle_points *points;
     const struct ir_binding *binding;
     const struct array *inputs;
+    const struct oracle_options *options;
     bool done;
 };
 
@@ -327,10 +328,13 @@ static void points_connect(void *context)
     if (!points->root)
         return;
     frame_define(points->root);
-    for (int i = 0; i < part->input_count; i++)
-        if (!slab_from_array(points->root->slabs[part->inputs[i]], &o->inputs[i],
-                             points->run.error))
+    for (int i = 0; i < part->input_count; i++) {
+        struct slab *slab = points->root->slabs[part->inputs[i]];
+        if (!slab_from_array(slab, &o->inputs[i], points->run.error))
             return;
+        slab->unit = slab->raw ? o->options->disturbance : 0;
+        slab->seed = slab_seed(o->options->disturbance_seed + (uint64_t)i);
+    }
     for (int i = 0; i < part->output_count && points->exact; i++) {
         struct slab *slab = points->root->slabs[part->outputs[i]];
         if (!slab->is_float || !slab->rounds)
@@ -357,7 +361,8 @@ struct oracle_points *oracle_points_open(struct arena *arena, const struct ir_bi
                                .fetch = point_fetch,
                                .keep = point_keep};
     points->pinned = map_new(arena);
-    struct opening o = {points, binding, inputs, false};
+    static const struct oracle_options standard;
+    struct opening o = {points, binding, inputs, options ? options : &standard, false};
     bool finished = memory_try(points_connect, &o);
     pool_release(&points->run.pool, NULL);
     if (!finished)

@@ -343,18 +343,18 @@ int64_t oracle_memory_available(void)
 
 /* ---- yes or no ---- */
 
-void bytes_print(char *out, int64_t bytes)
+void oracle_bytes_print(char *out, int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     if (bytes < 0) {
-        snprintf(out, BYTES_TEXT, "more than 8 EiB");
+        snprintf(out, ORACLE_BYTES_TEXT, "more than 8 EiB");
         return;
     }
     double amount = (double)bytes;
     int unit = 0;
     for (; amount >= 1024 && unit < 6; unit++)
         amount /= 1024;
-    snprintf(out, BYTES_TEXT, unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount,
+    snprintf(out, ORACLE_BYTES_TEXT, unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount,
              units[unit]);
 }
 
@@ -363,9 +363,9 @@ bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, s
     int64_t allowed = options && options->memory > 0 ? options->memory : oracle_memory_available();
     if (needed >= 0 && needed <= allowed)
         return true;
-    char least[BYTES_TEXT], most[BYTES_TEXT];
-    bytes_print(least, needed);
-    bytes_print(most, allowed);
+    char least[ORACLE_BYTES_TEXT], most[ORACLE_BYTES_TEXT];
+    oracle_bytes_print(least, needed);
+    oracle_bytes_print(most, allowed);
     error_set(error, ERROR_OUT_OF_MEMORY, "evaluating this takes %s of memory, and %s may be used",
               least, most);
     error_hint(error, "take a case with smaller sizes, or evaluate single points");

@@ -19,6 +19,13 @@
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
                  const struct ir_binding *binding, uint64_t seed, struct array *inputs,
                  struct error *error);
+/*
+ * `count` values of one input, as one row: sorted and offsets as promised of a row, not triangular.
+ * For inputs too large to be drawn whole.
+ */
+bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
+                      const struct ir_binding *binding, int input, int64_t count, uint64_t seed,
+                      struct array *array, struct error *error);
 /* Whether the arrays fit the binding: shapes, types, and the facts promised about values. */
 bool oracle_admit(const struct ir_binding *binding, const struct array *inputs,
                   struct error *error);
@@ -39,7 +46,15 @@ struct oracle_options {
        part writes was rounded by that part. */
     bool exact_outputs;
     int64_t memory; /* most bytes to take; 0: oracle_memory_available() */
+    /* Points of raw inputs only: every float is read as if it were moved by about this part of
+       itself (half to one and a half times it, either way), differently for each element and seed.
+       0: as it is. */
+    double disturbance;
+    uint64_t disturbance_seed;
 };
+/* As a person says it: "3.2 GiB". */
+enum { ORACLE_BYTES_TEXT = 40 };
+void oracle_bytes_print(char *out, int64_t bytes);
 /* False with the error set when `needed` bytes are more than the options or the machine allow. */
 bool oracle_memory_admit(int64_t needed, const struct oracle_options *options, struct error *error);
 
@@ -57,6 +72,30 @@ struct oracle_points *oracle_points_open(struct arena *arena, const struct ir_bi
 /* The value of output number `output` at index `at`; number for floats, integer for the rest. */
 bool oracle_point(struct oracle_points *points, int output, const int64_t *at,
                   struct ir_value *value, struct error *error);
+
+/* An element of an output, as a place in row-major order. */
+struct oracle_place {
+    int output;
+    int64_t element;
+};
+
+/*
+ * The compiled backward slice: given elements of outputs, from raw inputs (array.h), many times
+ * faster than oracle_point and with the same bits. `plain`: in the types and the order of the plain
+ * kernel instead. Programs with loops over stages or scatters, and those whose left sides cannot be
+ * turned round, have none: then NULL without an error.
+ */
+struct oracle_slice;
+struct oracle_slice *oracle_slice_compile(struct arena *arena, const struct ir_program *program,
+                                          bool plain, struct error *error);
+void oracle_slice_close(struct oracle_slice *slice);
+/*
+ * Fills in values[], one per place. Without a slice, or where it cannot go on, by the interpreter.
+ */
+bool oracle_sample(const struct oracle_slice *slice, const struct ir_binding *binding,
+                   const struct array *inputs, const struct oracle_place *places, int64_t count,
+                   struct ir_value *values, const struct oracle_options *options,
+                   struct error *error);
 
 /* The compiled form: gen_plain_c of GEN_REFERENCE, as a loaded function. */
 struct oracle_code;

@@ -16,6 +16,7 @@ struct array {
     int64_t count;     /* product of dims */
     double *floats;    /* float types; else NULL */
     int64_t *integers; /* integer types and bool; else NULL */
+    const void *raw;   /* instead of both: elements in their own type. Points only (oracle.h) */
 };
 
 /* Room for all elements, zeroed, in the arena. */

@@ -82,6 +82,12 @@ void verdict_write(struct json *json, const char *name, const struct verdict *ve
         json_bool(json, "held", verdict->cases[i].held);
         json_string(json, "outcome", outcome_name(verdict->cases[i].outcome));
         json_double(json, "worst", verdict->cases[i].worst);
+        if (verdict->cases[i].sampled > 0) {
+            json_int(json, "sampled", verdict->cases[i].sampled);
+            json_int(json, "elements", verdict->cases[i].elements);
+        }
+        if (verdict->cases[i].refused)
+            json_string(json, "refused", verdict->cases[i].refused);
         write_times(json, &verdict->cases[i]);
         json_end(json);
     }

@@ -128,6 +128,12 @@ struct emitter {
     int expand;       /* nodes at this depth or deeper are written out, not named; see lanes */
     int lanes_from;   /* deeper than this, the innermost loop is known not to be empty */
     const char *const *params; /* inside a monoid: what PARAM nodes are called */
+    /* single points (points.c): stages are functions of their left indices, elements are asked for
+     */
+    bool points;
+    const struct ir_part *current; /* the part as it stands in the program */
+    int given;                     /* so many outer loops are not opened: their indices are given */
+    const char **given_names;      /* what those are called */
 };
 
 /* Writes to `body`; `big`: there are so many parts that compilers are told to take it easy. */
@@ -227,6 +233,13 @@ int emit_monoid_mentions(const struct ir_monoid *monoid);
 struct part_plan *emit_part_plan(const struct emitter *emitter, const struct ir_part *part);
 /* Writes a part and the functions of its stages; callees before callers. */
 void emit_part(struct emitter *emitter, const struct ir_part *part);
+/* A size that has a name: a let, or a dimension that is an expression. */
+struct definition {
+    const char *name, *text;
+};
+struct definitions VECTOR(struct definition);
+/* Makes it the part being written: names for its symbols, tensors and dimensions. */
+struct definitions emit_part_start(struct emitter *emitter, const struct ir_part *part);
 /* A piece of scratch for a temporary. */
 void emit_scratch_tensor(struct emitter *emitter, int tensor);
 /* One of `type` elements, as many as the tensor (or its last dimension) has; its name is new. */
@@ -259,6 +272,7 @@ void emit_list(struct emitter *emitter, const char *prefix, const char *const *i
 /* ---- stages (stage.c, reduce.c) ---- */
 
 void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int count);
+void emit_map(struct emitter *emitter, const struct ir_stage *stage);
 void emit_reduce(struct emitter *emitter, const struct ir_stage *stage);
 void emit_scan(struct emitter *emitter, const struct ir_stage *stage);
 
@@ -275,6 +289,24 @@ void emit_store(struct emitter *emitter, int tensor, const char *offset, const c
                 enum dtype of);
 /* Reference only: stores all elements of a tensor again, for those built up unrounded. */
 void emit_store_all(struct emitter *emitter, int tensor);
+
+/* ---- single points (points.c, points_find.c, points_runtime.c) ---- */
+
+/* Text that the functions of a points file call, and the names it takes. */
+extern const char *const emit_points_runtime[]; /* in pieces; ends with NULL */
+extern const char *const emit_points_names[];   /* ends with NULL */
+/* Whether the point that writes an element can be found from the element's place. */
+bool emit_find_possible(struct emitter *emitter, const struct ir_stage *stage, int write);
+/*
+ * Writes lines that find it: `return false;` when the stage does not write the element, else the
+ * indices are in left_0, left_1, ..., in order of the stage. Uses `element`.
+ */
+void emit_find(struct emitter *emitter, const struct ir_stage *stage, int write);
+/* An element that is asked for. */
+struct expression emit_fetch(struct emitter *emitter, int tensor, const char *offset);
+/* An element that is known now. */
+void emit_put(struct emitter *emitter, int tensor, const char *offset, const char *value,
+              enum dtype of);
 
 /* ---- the file (prelude.c, reserved.c, contract.c) ---- */
 

@@ -70,8 +70,9 @@ static void name_tensors(struct emitter *emitter)
         const struct ir_tensor *tensor = &part->tensors[i];
         struct tensor_plan *plan = &emitter->tensors[i];
         plan->name = plan->reader = emit_name(&emitter->names, tensor->name);
-        if (emitter->form == GEN_REFERENCE && emitter->root && tensor->role == IR_TENSOR_OUTPUT &&
-            read[i] && tensor->declared && emit_rounding(tensor->dtype))
+        if (emitter->form == GEN_REFERENCE && !emitter->points && emitter->root &&
+            tensor->role == IR_TENSOR_OUTPUT && read[i] && tensor->declared &&
+            emit_rounding(tensor->dtype))
             plan->reader =
                 emit_name(&emitter->names, arena_printf(emitter->arena, "%s_rounded", plan->name));
         plan->dims = arena_array(emitter->arena, (size_t)tensor->rank + 1, sizeof *plan->dims);
@@ -126,11 +127,6 @@ static struct parameters part_parameters(struct emitter *emitter, bool scratch)
 }
 
 /* ---- sizes that have a name: lets, and dimensions that are expressions ---- */
-
-struct definition {
-    const char *name, *text;
-};
-struct definitions VECTOR(struct definition);
 
 /* Every dimension becomes one word: a symbol, a literal, or a name for the expression. */
 static struct definitions name_dimensions(struct emitter *emitter)
@@ -320,17 +316,22 @@ static const struct ir_part *widened(struct emitter *emitter, const struct ir_pa
     return copy;
 }
 
-void emit_part(struct emitter *emitter, const struct ir_part *part)
+struct definitions emit_part_start(struct emitter *emitter, const struct ir_part *part)
 {
-    size_t mark = emitter->names.stack.count;
-    struct part_plan *plan = emit_part_plan(emitter, part);
     emitter->wide = is_wide(emitter, part);
     emitter->part = emitter->wide ? widened(emitter, part) : part;
     emitter->root = part == ir_root(emitter->program);
     emitter->functions = text_new(emitter->arena);
     name_symbols(emitter);
     name_tensors(emitter);
-    struct definitions definitions = name_dimensions(emitter);
+    return name_dimensions(emitter);
+}
+
+void emit_part(struct emitter *emitter, const struct ir_part *part)
+{
+    size_t mark = emitter->names.stack.count;
+    struct part_plan *plan = emit_part_plan(emitter, part);
+    struct definitions definitions = emit_part_start(emitter, part);
     struct text stages = write_stages(emitter);
     if (emitter->form == GEN_PLAIN) {
         plan->scratch = emit_scratch_size(emitter);

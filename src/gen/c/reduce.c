@@ -262,6 +262,14 @@ static const char *ranked_row(struct emitter *emitter, int tensor, enum dtype ty
                               const char *base, const char *wanted)
 {
     const char *name = emitter->tensors[tensor].name, *in_c = emit_type(emitter, type);
+    int last = emitter->part->tensors[tensor].rank - 1;
+    if (emitter->points) {
+        emit_line(emitter, "%s *%s = row_take(%s);", in_c, wanted,
+                  emitter->tensors[tensor].dims[last]);
+        emit_line(emitter, "if (!%s)", wanted);
+        emit_line(emitter, "    return;");
+        return wanted;
+    }
     if (strcmp(in_c, emit_element(emitter, emitter->part->tensors[tensor].dtype)) != 0)
         return emit_scratch_like(emitter, tensor, true, in_c, wanted);
     emit_line(emitter, "%s *%s = %s + %s;", in_c, wanted, name, base);
@@ -297,8 +305,8 @@ static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
         all.names[0], all.names[1], count, emit_text(emitter, stage->writes[0].value),
         emit_text(emitter, stage->writes[1].value));
     emit_nest_close(emitter, stage->left_count, emitter->loop_count);
-    bool stored[2] = {emitter->form == GEN_PLAIN && all.names[0] == wanted[0],
-                      emitter->form == GEN_PLAIN && all.names[1] == wanted[1]};
+    bool in_place = emitter->form == GEN_PLAIN && !emitter->points;
+    bool stored[2] = {in_place && all.names[0] == wanted[0], in_place && all.names[1] == wanted[1]};
     if (stored[0] && stored[1])
         return;
     emit_open(emitter, "for (int64_t rank = 0; rank < %s; rank++)", count);
@@ -308,6 +316,8 @@ static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
                        arena_printf(emitter->arena, "%s + rank", bases[i]),
                        arena_printf(emitter->arena, "%s[rank]", all.names[i]), all.types[i]);
     emit_close(emitter);
+    for (int i = 0; emitter->points && i < 2; i++)
+        emit_line(emitter, "row_give(%s);", all.names[i]);
 }
 
 /* ---- one element after the other ---- */
@@ -348,7 +358,7 @@ static void emit_each(struct emitter *emitter, const struct ir_stage *stage)
 
 void emit_reduce(struct emitter *emitter, const struct ir_stage *stage)
 {
-    if (lanes_apply(emitter, stage)) {
+    if (!emitter->points && lanes_apply(emitter, stage)) {
         emit_reduce_lanes(emitter, stage);
         return;
     }

@@ -18,6 +18,8 @@ size_t emit_stage_start(struct emitter *emitter, const struct ir_stage *stage)
 void emit_stage_open(struct emitter *emitter, const struct ir_stage *stage)
 {
     emitter->comment = emit_notation(emitter, stage);
+    for (int i = 0; i < emitter->given; i++)
+        emitter->given_names[i] = emitter->indices[emitter->loops[i].index];
     emit_place_write(emitter, 0);
 }
 
@@ -51,7 +53,8 @@ static void loop_open(struct emitter *emitter, const struct loop_plan *loop)
 void emit_nest_open(struct emitter *emitter, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        loop_open(emitter, &emitter->loops[i]);
+        if (i >= emitter->given)
+            loop_open(emitter, &emitter->loops[i]);
         emit_place_write(emitter, i + 1);
         if (emitter->predicate != IR_NONE && emitter->predicate_at == i + 1) {
             emit_line(emitter, "if (!(%s))", emit_text(emitter, emitter->predicate));
@@ -63,7 +66,8 @@ void emit_nest_open(struct emitter *emitter, int from, int to)
 void emit_nest_close(struct emitter *emitter, int from, int to)
 {
     for (int i = from; i < to; i++)
-        emit_close(emitter);
+        if (i >= emitter->given)
+            emit_close(emitter);
 }
 
 /* ---- stores ---- */
@@ -86,6 +90,10 @@ void emit_store(struct emitter *emitter, int tensor, const char *offset, const c
                 enum dtype of)
 {
     const struct tensor_plan *plan = &emitter->tensors[tensor];
+    if (emitter->points) {
+        emit_put(emitter, tensor, offset, value, of);
+        return;
+    }
     if (!exact_matters(emitter, tensor)) {
         emit_line(emitter, "%s[%s] = %s;", plan->name, offset, kept(emitter, tensor, value, of));
         return;
@@ -125,7 +133,7 @@ static void copy_all(struct emitter *emitter, const char *to, enum dtype to_type
 
 /* ---- map ---- */
 
-static void emit_map(struct emitter *emitter, const struct ir_stage *stage)
+void emit_map(struct emitter *emitter, const struct ir_stage *stage)
 {
     size_t mark = emit_stage_start(emitter, stage);
     for (int i = 0; i < stage->index_count; i++)

@@ -184,7 +184,9 @@ static struct expression emit_read(struct emitter *emitter, int number)
     struct expression offset = emit_offset(emitter, node->read.tensor, node->read.at, tensor->rank);
     const char *place = arena_printf(emitter->arena, "%s[%s]",
                                      emitter->tensors[node->read.tensor].reader, offset.text);
-    struct expression element = emit_load(emitter, tensor->dtype, place);
+    struct expression element = emitter->points
+                                    ? emit_fetch(emitter, node->read.tensor, offset.text)
+                                    : emit_load(emitter, tensor->dtype, place);
     const char *conditions = read_conditions(emitter, number);
     if (!*conditions)
         return element;

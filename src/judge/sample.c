@@ -1,0 +1,380 @@
+/*
+ * Checking a case that is too large to evaluate whole. There is one slot; inputs are drawn right
+ * into it. After each call the judge chooses elements of the outputs, and evaluates them, and what
+ * they depend on, from the very bytes the kernel read. The kernel has run by then, so it cannot
+ * know which they are. Two cells take turns: in one the buffers lie against the guard before them,
+ * in the other against the one behind; the first draw runs in both.
+ *
+ * Half of the elements lie on a grid: first, last, at both sides of multiples of powers of two,
+ * where tiles end, and at random; they share rows and columns, and so most of their work. The other
+ * half lies anywhere. Both are fewer where one costs much.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/launch.h"
+#include "os/os.h"
+
+enum {
+    SAMPLE_MOST = 1536, /* elements of a draw, over all outputs */
+    SAMPLE_LEAST = 48,
+    SAMPLE_TRIAL = 32, /* evaluated first, to see what they cost */
+    GRID_MOST = 64,    /* values of one index on the grid */
+};
+
+static const double evaluation_seconds = 2; /* what evaluating all elements once may take */
+
+/* ---- choosing ---- */
+
+/* One side of a multiple of a power of two, an end, or anything. */
+static int64_t grid_value(int64_t extent, int number, struct random *random)
+{
+    if (number == 0)
+        return 0;
+    if (number == 1)
+        return extent - 1;
+    if (number % 2 == 0) {
+        int64_t unit = (int64_t)8 << random_below(random, 6);
+        int64_t tiles = extent / unit;
+        if (tiles > 0) {
+            int64_t edge = unit * (1 + (int64_t)random_below(random, (uint64_t)tiles));
+            edge -= (int64_t)random_below(random, 2);
+            if (edge < extent)
+                return edge;
+        }
+    }
+    return (int64_t)random_below(random, (uint64_t)extent);
+}
+
+/* As many values per index as make about `wanted` combinations, those of short indices all. */
+static void grid_shape(const int64_t *dims, int rank, int64_t wanted, int64_t *counts)
+{
+    double left = (double)wanted;
+    bool *settled = (bool[IR_MAX_RANK]){false};
+    for (int d = 0; d < rank; d++)
+        counts[d] = 0;
+    for (int round = 0; round < rank; round++) {
+        int open = 0, least = -1;
+        for (int d = 0; d < rank; d++) {
+            open += !settled[d];
+            if (!settled[d] && (least < 0 || dims[d] < dims[least]))
+                least = d;
+        }
+        double share = pow(left, 1.0 / open);
+        int64_t count = (int64_t)fmax(1, floor(share + 0.01));
+        count = count < GRID_MOST || rank == 1 ? count : GRID_MOST;
+        counts[least] = dims[least] < count ? dims[least] : count;
+        left = fmax(1, left / (double)counts[least]);
+        settled[least] = true;
+    }
+}
+
+static int64_t choose_grid(const int64_t *dims, int rank, int output, int64_t wanted,
+                           struct random *random, struct oracle_place *places)
+{
+    int64_t counts[IR_MAX_RANK], number[IR_MAX_RANK] = {0}, found = 0;
+    int64_t(*values)[SAMPLE_MOST] = memory_alloc(sizeof *values * IR_MAX_RANK);
+    grid_shape(dims, rank, wanted, counts);
+    for (int d = 0; d < rank; d++)
+        for (int64_t k = 0; k < counts[d]; k++)
+            values[d][k] = counts[d] == dims[d] ? k : grid_value(dims[d], (int)k, random);
+    for (bool more = true; more && found < wanted;) {
+        int64_t element = 0;
+        for (int d = 0; d < rank; d++)
+            element = element * dims[d] + values[d][number[d]];
+        places[found++] = (struct oracle_place){output, element};
+        more = false;
+        for (int d = rank; d-- > 0 && !more;) {
+            more = ++number[d] < counts[d];
+            if (!more)
+                number[d] = 0;
+        }
+    }
+    memory_free(values);
+    return found;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct oracle_place *a = left, *b = right;
+    if (a->output != b->output)
+        return a->output < b->output ? -1 : 1;
+    return (a->element > b->element) - (a->element < b->element);
+}
+
+/* About `wanted` different elements of all outputs, in order. */
+static int64_t choose(const struct ir_binding *binding, int64_t wanted, struct random *random,
+                      struct oracle_place *places)
+{
+    const struct ir_part *part = binding->part;
+    int64_t count = 0;
+    for (int o = 0; o < part->output_count; o++) {
+        int64_t dims[IR_MAX_RANK], total = ir_tensor_shape(binding, part->outputs[o], dims);
+        int64_t share = wanted / part->output_count;
+        if (total == 0)
+            continue;
+        if (total <= share) {
+            for (int64_t e = 0; e < total; e++)
+                places[count++] = (struct oracle_place){o, e};
+            continue;
+        }
+        int rank = part->tensors[part->outputs[o]].rank;
+        int64_t on_grid = choose_grid(dims, rank, o, share / 2 + 1, random, places + count);
+        for (int64_t k = on_grid; k < share; k++)
+            places[count + k] =
+                (struct oracle_place){o, (int64_t)random_below(random, (uint64_t)total)};
+        count += share > on_grid ? share : on_grid;
+    }
+    qsort(places, (size_t)count, sizeof *places, compare_places);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (kept == 0 || compare_places(&places[kept - 1], &places[i]) != 0)
+            places[kept++] = places[i];
+    return kept;
+}
+
+/* ---- evaluating ---- */
+
+struct sample { /* one draw, after the call */
+    struct worker *worker;
+    const struct sampling *sampling;
+    struct arena *arena;
+    struct random random;
+    const struct array *inputs;
+    struct oracle_place *places;
+    int64_t count;
+    struct ir_value *values;
+    struct draw draw; /* expected and limits, of the chosen elements only */
+    void **got;       /* per output: what the kernel left there */
+    struct error *error;
+};
+
+static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t count,
+                     double disturbance, bool exact)
+{
+    struct oracle_options options = {.exact_outputs = exact,
+                                     .memory = s->sampling->memory,
+                                     .disturbance = disturbance,
+                                     .disturbance_seed = random_u64(&s->random)};
+    return oracle_sample(slice, s->worker->launch->binding, s->inputs, s->places, count, s->values,
+                         &options, s->error);
+}
+
+/* First a few, then as many as there is time for. */
+static bool evaluate_all(struct sample *s)
+{
+    const struct ir_binding *binding = s->worker->launch->binding;
+    size_t room = SAMPLE_MOST + 64 * (size_t)(binding->part->output_count + 1);
+    s->places = arena_array(s->arena, room, sizeof *s->places);
+    s->values = arena_array(s->arena, room, sizeof *s->values);
+    s->count = choose(binding, SAMPLE_MOST, &s->random, s->places);
+    double cost = 0, wanted = SAMPLE_MOST;
+    if (s->count > SAMPLE_TRIAL) {
+        struct oracle_place trial[SAMPLE_TRIAL];
+        struct oracle_place *all = s->places;
+        for (int i = 0; i < SAMPLE_TRIAL; i++)
+            trial[i] = all[random_below(&s->random, (uint64_t)s->count)];
+        s->places = trial;
+        double start = clock_seconds();
+        bool good = evaluate(s, s->sampling->slice, SAMPLE_TRIAL, 0, true);
+        cost = (clock_seconds() - start) / SAMPLE_TRIAL;
+        s->places = all;
+        if (!good)
+            return false;
+        wanted = fmin(wanted, 2 * evaluation_seconds / fmax(cost, 1e-9));
+        if (wanted < (double)s->count)
+            s->count = choose(binding, (int64_t)fmax(wanted, SAMPLE_LEAST), &s->random, s->places);
+    }
+    return evaluate(s, s->sampling->slice, s->count, 0, true);
+}
+
+/* Splits values by output into the arrays of a draw. */
+static void take_expected(struct sample *s)
+{
+    const struct ir_part *part = s->worker->part;
+    size_t outputs = (size_t)part->output_count + 1;
+    s->draw.expected = arena_array(s->arena, outputs, sizeof *s->draw.expected);
+    s->draw.limits = arena_array(s->arena, outputs, sizeof *s->draw.limits);
+    s->got = arena_array(s->arena, outputs, sizeof *s->got);
+    int64_t at = 0;
+    for (int o = 0; o < part->output_count; o++) {
+        const struct ir_tensor *tensor = &part->tensors[part->outputs[o]];
+        struct array *array = &s->draw.expected[o];
+        int64_t first = at;
+        while (at < s->count && s->places[at].output == o)
+            at++;
+        *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = 1};
+        array->dims[0] = array->count = at - first;
+        array_alloc(s->arena, array);
+        s->got[o] = arena_alloc(s->arena, (size_t)array->count * dtype_bytes(tensor->dtype) + 1);
+        if (array->floats && s->sampling->rule.bits)
+            s->draw.limits[o] = arena_array(s->arena, (size_t)array->count + 1, sizeof(double));
+        for (int64_t i = 0; i < array->count; i++)
+            if (array->floats)
+                array->floats[i] = s->values[first + i].number;
+            else
+                array->integers[i] = s->values[first + i].integer;
+    }
+}
+
+static void add_changes(struct sample *s)
+{
+    int64_t at = 0;
+    for (int o = 0; o < s->worker->part->output_count; o++) {
+        const struct array *expected = &s->draw.expected[o];
+        for (int64_t i = 0; s->draw.limits[o] && i < expected->count; i++) {
+            double change = fabs(s->values[at + i].number - expected->floats[i]);
+            if (change < INFINITY)
+                s->draw.limits[o][i] += change / s->sampling->rule.rounds;
+        }
+        at += expected->count;
+    }
+}
+
+/* What the plain kernel would have made of these elements, as bytes of their types. */
+static void raise_to_plain(struct sample *s)
+{
+    int64_t at = 0;
+    for (int o = 0; o < s->worker->part->output_count; o++) {
+        const struct array *expected = &s->draw.expected[o];
+        size_t width = dtype_bytes(expected->dtype);
+        if (s->draw.limits[o]) {
+            char *bytes = arena_alloc(s->arena, (size_t)expected->count * width + 1);
+            for (int64_t i = 0; i < expected->count; i++)
+                dtype_store_float(expected->dtype, bytes + (size_t)i * width,
+                                  s->values[at + i].number);
+            plain_raise_output(expected, bytes, s->draw.limits[o]);
+        }
+        at += expected->count;
+    }
+}
+
+static bool make_limits(struct sample *s)
+{
+    const struct limit_rule *rule = &s->sampling->rule;
+    if (rule->bits == 0)
+        return true;
+    for (int round = 0; round < rule->rounds; round++) {
+        if (!evaluate(s, s->sampling->slice, s->count, rule->unit, true))
+            return false;
+        add_changes(s);
+    }
+    for (int o = 0; o < s->worker->part->output_count; o++)
+        if (s->draw.limits[o])
+            limit_settle(rule, &s->draw.expected[o], s->draw.limits[o]);
+    if (s->sampling->plain) {
+        if (!evaluate(s, s->sampling->plain, s->count, 0, false))
+            return false;
+        raise_to_plain(s);
+    }
+    return true;
+}
+
+/* The elements as the kernel left them. */
+static void gather(struct sample *s)
+{
+    const void *outputs[CELL_MAX_TENSORS];
+    int64_t at = 0;
+    worker_output_pointers(s->worker, 0, outputs);
+    for (int o = 0; o < s->worker->part->output_count; o++) {
+        size_t width = dtype_bytes(s->draw.expected[o].dtype);
+        for (int64_t i = 0; i < s->draw.expected[o].count; i++, at++)
+            memcpy((char *)s->got[o] + (size_t)i * width,
+                   (const char *)outputs[o] + (size_t)s->places[at].element * width, width);
+    }
+}
+
+static int64_t first_place(const struct sample *s, int output)
+{
+    int64_t at = 0;
+    for (int o = 0; o < output; o++)
+        at += s->draw.expected[o].count;
+    return at;
+}
+
+static bool compare_sample(struct sample *s)
+{
+    struct launch_result *result = s->worker->result;
+    const struct ir_binding *binding = s->worker->launch->binding;
+    if (!evaluate_all(s))
+        return false;
+    take_expected(s);
+    if (!make_limits(s))
+        return false;
+    gather(s);
+    double worst = result->comparison.worst;
+    compare_outputs(binding, &s->draw, (const void *const *)s->got, &result->comparison);
+    result->comparison.worst = fmax(worst, result->comparison.worst);
+    result->sampled = s->count;
+    if (result->comparison.outcome == OUTCOME_OK)
+        return true;
+    int64_t at = first_place(s, result->comparison.output) + result->comparison.element;
+    result->comparison.element = s->places[at].element;
+    return true;
+}
+
+/* ---- a draw ---- */
+
+static struct array *raw_inputs(struct worker *worker, struct arena *arena)
+{
+    const struct ir_part *part = worker->part;
+    struct array *inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *inputs);
+    for (int i = 0; i < part->input_count; i++) {
+        const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
+        const struct cell_region *region = worker_region(worker, 0, i);
+        inputs[i] = (struct array){.name = tensor->name,
+                                   .dtype = tensor->dtype,
+                                   .rank = tensor->rank,
+                                   .raw = worker->inputs + region->offset + region->data};
+        inputs[i].count = ir_tensor_shape(worker->launch->binding, part->inputs[i], inputs[i].dims);
+    }
+    return inputs;
+}
+
+static bool fill_inputs(struct worker *worker, const struct sampling *sampling, int kind,
+                        uint64_t seed, struct error *error)
+{
+    for (int i = 0; i < worker->part->input_count; i++) {
+        const struct cell_region *region = worker_region(worker, 0, i);
+        if (!fill_input(sampling->task_case, worker->launch->binding, i, kind, seed,
+                        worker->inputs + region->offset + region->data, error))
+            return false;
+    }
+    return true;
+}
+
+static bool compare_draw(struct worker *worker, int number, int side)
+{
+    const struct sampling *sampling = worker->launch->sampling;
+    struct arena arena = {0};
+    struct error error = {0};
+    struct sample sample = {
+        .worker = worker, .sampling = sampling, .arena = &arena, .error = &error};
+    sample.random = random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + side);
+    sample.inputs = raw_inputs(worker, &arena);
+    bool good = compare_sample(&sample);
+    arena_release(&arena);
+    if (!good)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+    enum outcome outcome = worker->result->comparison.outcome;
+    if (outcome == OUTCOME_OK)
+        return true;
+    return worker_fail(worker, outcome,
+                       outcome == OUTCOME_WRONG ? "the result is wrong"
+                                                : "the result is not accurate enough");
+}
+
+bool sample_check_draw(struct worker *worker, int number, int side)
+{
+    const struct sampling *sampling = worker->launch->sampling;
+    struct error error = {0};
+    const char *name;
+    int kind = draw_sampled(sampling->task_case, number, &name);
+    unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
+    if (!fill_inputs(worker, sampling, kind, hash_mix(sampling->seed, (uint64_t)number + 1),
+                     &error))
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+    worker_poison_outputs(worker, 0, poison);
+    return worker_call(worker, 0) && compare_draw(worker, number, side);
+}
