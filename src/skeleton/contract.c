@@ -37,7 +37,7 @@ static const char *const block_n[] = {"32",  "64",  "128",  "192",  "256",  "384
                                       "512", "768", "1024", "2048", "4096", "1048576"};
 static const char *const block_k[] = {"16", "32", "64", "128", "192", "256", "384", "512", "768"};
 static const char *const yes_no[] = {"no", "yes"};
-static const char *const parallels[] = {"tiles", "batch"};
+static const char *const parallels[] = {"none", "tiles", "batch"};
 static const char *const threads[] = {"1", "2", "4", "8", "16", "32", "64", "128"};
 
 #define SLOT(key, note, values, seed)                                     \
@@ -53,7 +53,7 @@ static const struct plan_slot all_slots[] = {
     SLOT("block.k", "terms summed before sums go back to memory", block_k, 7),
     SLOT("pack.a", "rows are copied into panels first", yes_no, 1),
     SLOT("pack.b", "columns are copied into panels first", yes_no, 1),
-    SLOT("parallel", "what threads share out", parallels, 0),
+    SLOT("parallel", "what threads share out", parallels, 1),
     SLOT("threads", "rows are cut so that so many threads have the same to do", threads, 1),
 };
 
@@ -68,7 +68,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
 struct decisions {
     int lanes;
     int64_t rows, columns, block_m, block_n, block_k, threads;
-    bool pack_a, pack_b, slices;
+    bool pack_a, pack_b, slices, serial;
 };
 
 static struct decisions read_decisions(const struct contract *contract,
@@ -85,6 +85,7 @@ static struct decisions read_decisions(const struct contract *contract,
         .pack_a = !plan_is(plan, "pack.a", "no"),
         .pack_b = !plan_is(plan, "pack.b", "no"),
         .slices = plan_is(plan, "parallel", "batch"),
+        .serial = plan_is(plan, "parallel", "none"),
     };
     return decisions;
 }
@@ -146,7 +147,7 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     const struct contract_indices *sets = contract.sets;
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
     double batch = sets[CONTRACT_BATCH].size, vectors = (double)d.columns / d.lanes;
-    double used = fmin((double)group->target->threads,
+    double used = fmin(d.serial ? 1 : (double)group->target->threads,
                        d.slices ? batch : ceil(m / (double)d.rows) * ceil(n / (double)d.columns));
     double rate = group->target->fma > 0 ? group->target->fma : 5e10;
     rate *= 2.0 / contract.element; /* a multiply-add is two operations */
@@ -205,20 +206,24 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     int lanes = group->target->vector_bytes / contract->element, rows = 1, vectors = 1;
     choose_tile(contract, lanes, &rows, &vectors);
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
-    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && m * n * k < 1e8;
-    double used = batch ? 1 : group->target->threads;
+    double work = m * n * k;
+    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && work < 1e8;
+    bool alone = !batch && work < 4e5; /* waking threads takes longer */
+    double used = batch || alone ? 1 : group->target->threads;
     SET_NUMBER(arena, plan, "tile.m", tile_m, rows);
     SET_NUMBER(arena, plan, "tile.n", tile_n, vectors * lanes);
     SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? fmax(k, 256) : 512);
-    SET_NUMBER(arena, plan, "block.m", block_m,
-               fmin(256, (double)group->target->l2 / 2 / contract->element / 512));
     /* few rows: threads take columns */
     bool wide = m < rows * 2 * used;
     SET_NUMBER(arena, plan, "block.n", block_n,
                wide ? fmax(n / used / 2, vectors * lanes) : 1048576);
-    plan_set(arena, plan, "pack.a", n > 3.0 * vectors * lanes || k < 16 ? "yes" : "no");
-    plan_set(arena, plan, "pack.b", m > 2.0 * rows || !contract->columns_contiguous ? "yes" : "no");
-    plan_set(arena, plan, "parallel", batch ? "batch" : "tiles");
+    /* a panel of columns must serve several panels of rows, and the other way round */
+    bool pack_a = !contract->rows_contiguous && n > 2.0 * vectors * lanes;
+    bool pack_b = !contract->columns_contiguous || m > 3.0 * rows;
+    SET_NUMBER(arena, plan, "block.m", block_m, pack_a ? 256 : 96);
+    plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
+    plan_set(arena, plan, "pack.b", pack_b ? "yes" : "no");
+    plan_set(arena, plan, "parallel", batch ? "batch" : alone ? "none" : "tiles");
     SET_NUMBER(arena, plan, "threads", threads, wide ? 1 : used);
 }
 

@@ -55,7 +55,8 @@ struct contract {
     struct contract_indices sets[CONTRACT_SETS];
     const struct ir_stage *after[CONTRACT_MAX_AFTER]; /* maps of the group, in order */
     int after_count;
-    bool columns_contiguous; /* the second factor is a load whose lanes are neighbours */
+    bool columns_contiguous; /* the second factor is an element, lanes are neighbours */
+    bool rows_contiguous;    /* the first factor is an element, terms are neighbours */
 };
 
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
@@ -75,6 +76,7 @@ struct contract_code {
     int64_t block_m, block_n, block_k; /* rows, columns, terms */
     bool pack_a, pack_b;               /* copied into panels */
     bool slices;                       /* threads share out the batch, not the tiles */
+    bool serial;                       /* one thread does all */
     loop_value m, k;                   /* sizes of the sets */
     loop_value lane_extent;            /* of the index that runs in lanes */
     loop_value lane_blocks;            /* vectors it takes */

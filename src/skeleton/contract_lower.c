@@ -111,11 +111,12 @@ static void lower_tiles(struct contract_code *code, struct loop_block *block, in
                         loop_value first, loop_value terms)
 {
     struct arena *arena = code->arena;
-    enum loop_kind kind = code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+    bool shared = !code->slices && !code->serial;
+    enum loop_kind kind = shared ? LOOP_PARALLEL : LOOP_SERIAL;
     int64_t width = (int64_t)code->vectors * code->lanes;
     int64_t wide = code->block_n / width > 0 ? code->block_n / width : 1;
     loop_value zero = loop_integer(arena, 0), columns = loop_integer(arena, wide);
-    loop_value rows = row_step(code, block, code->slices ? 1 : threads);
+    loop_value rows = row_step(code, block, shared ? threads : 1);
     struct loop_variable *row_block, *column_block, *row, *column;
     struct loop_block *body =
         loop_for(block, kind, "rows_from", zero, code->row_panels, rows, &row_block);
@@ -194,6 +195,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.pack_a = !plan_is(plan, "pack.a", "no");
     code.pack_b = !plan_is(plan, "pack.b", "no");
     code.slices = plan_is(plan, "parallel", "batch");
+    code.serial = plan_is(plan, "parallel", "none");
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

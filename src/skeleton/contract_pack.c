@@ -9,7 +9,7 @@
 
 static enum loop_kind shared_loop(const struct contract_code *code)
 {
-    return code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+    return code->slices || code->serial ? LOOP_SERIAL : LOOP_PARALLEL;
 }
 
 /* Where a panel begins, in elements: slices have panels of their own. */
@@ -94,6 +94,97 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
     }
 }
 
+/* ---- columns whose terms are neighbours in memory: squares turned over in registers ---- */
+
+static bool steps_by_one(loop_value value, const struct loop_variable *variable,
+                         struct arena *arena)
+{
+    if (value->op != LOOP_LOAD || value->mask)
+        return false;
+    loop_value step = loop_step(arena, value->offset, variable);
+    return step && step->op == LOOP_INTEGER && step->integer == 1;
+}
+
+static bool terms_are_neighbours(struct contract_code *code, const struct contract_columns *columns,
+                                 loop_value first)
+{
+    if (code->contract->sets[CONTRACT_K].count != 1)
+        return false;
+    struct loop_variable *term = arena_new(code->arena, struct loop_variable);
+    *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    contract_open_set(code, NULL, CONTRACT_K,
+                      loop_add(code->arena, first, loop_of(code->arena, term)));
+    contract_open_vector(code, columns, 0);
+    loop_value value = contract_factor(code, true);
+    return steps_by_one(value, term, code->arena) && !steps_by_one(value, code->lane, code->arena);
+}
+
+/* Blocks of `size` x `size` change places across the diagonal: lanes of a and b where bit `size` of
+ * the lane differs from the vector's. */
+static loop_value exchange(struct contract_code *code, loop_value a, loop_value b, int size,
+                           bool upper)
+{
+    int *pattern = arena_array(code->arena, (size_t)code->lanes, sizeof *pattern);
+    for (int i = 0; i < code->lanes; i++) {
+        int lane = i & ~size;
+        if (i & size)
+            pattern[i] = code->lanes + lane + (upper ? size : 0);
+        else
+            pattern[i] = lane + (upper ? size : 0);
+    }
+    return loop_shuffle(code->arena, a, b, pattern, code->lanes);
+}
+
+static void transpose(struct contract_code *code, struct loop_block *block, loop_value *vectors)
+{
+    for (int size = code->lanes / 2; size >= 1; size /= 2) {
+        for (int i = 0; i < code->lanes; i++) {
+            if (i & size)
+                continue;
+            loop_value low = exchange(code, vectors[i], vectors[i + size], size, false);
+            loop_value high = exchange(code, vectors[i], vectors[i + size], size, true);
+            vectors[i] = loop_of(code->arena, loop_let(block, "low", low));
+            vectors[i + size] = loop_of(code->arena, loop_let(block, "high", high));
+        }
+    }
+}
+
+/* Panels have room for whole squares: block.k is a multiple of all numbers of lanes. */
+static void pack_squares(struct contract_code *code, struct loop_block *body,
+                         const struct contract_columns *columns, loop_value panel, loop_value first,
+                         loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    loop_value vectors[LOOP_MAX_LANES], lanes = loop_integer(arena, code->lanes);
+    const struct contract_indices *n = &code->contract->sets[CONTRACT_N];
+    loop_value last = loop_sub(arena, code->lane_extent, loop_integer(arena, 1));
+    for (int i = 0; i < code->vectors; i++) {
+        struct loop_block *inner =
+            loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, lanes, &term);
+        loop_value from = loop_of(arena, term);
+        contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, from));
+        loop_value count = loop_min(arena, lanes, loop_sub(arena, terms, from));
+        count = loop_of(arena, loop_let(inner, "count", count));
+        struct skeleton_lanes along = {term, code->lanes, from, count};
+        for (int j = 0; j < code->lanes; j++) {
+            loop_value column = loop_add(arena, columns->from[i], loop_integer(arena, j));
+            contract_open_vector(code, columns, i);
+            code->values.indices[n->at[n->count - 1]] = loop_min(arena, column, last);
+            loop_value value = contract_factor(code, true);
+            skeleton_widen(inner, &along, &value, 1);
+            vectors[j] = loop_of(arena, loop_let(inner, "along", value));
+        }
+        transpose(code, inner, vectors);
+        for (int j = 0; j < code->lanes; j++) {
+            loop_value at = loop_add(arena, from, loop_integer(arena, j));
+            at = contract_column_place(code, panel, at);
+            at = loop_add(arena, at, loop_integer(arena, i * code->lanes));
+            loop_store(inner, code->b, at, vectors[j]);
+        }
+    }
+}
+
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value first,
                            loop_value terms)
 {
@@ -104,6 +195,10 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
     struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
                                        code->column_panels, NULL, &panel);
     contract_open_columns(code, body, loop_of(arena, panel), &columns);
+    if (terms_are_neighbours(code, &columns, first)) {
+        pack_squares(code, body, &columns, loop_of(arena, panel), first, terms);
+        return;
+    }
     loop_value values[CONTRACT_MAX_VECTORS];
     struct loop_block *inner =
         loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);
