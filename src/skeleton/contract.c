@@ -35,9 +35,10 @@ static const char *const tile_n[] = {"2",  "4",  "6",  "8",  "12", "16", "24",
 static const char *const block_m[] = {"16", "32", "48", "64", "96", "128", "192", "256", "384"};
 static const char *const block_n[] = {"32",  "64",  "128",  "192",  "256",  "384",
                                       "512", "768", "1024", "2048", "4096", "1048576"};
-static const char *const block_k[] = {"16", "32", "64", "128", "192", "256", "384", "512", "768"};
+static const char *const block_k[] = {"16",  "32",  "64",  "128", "192",
+                                      "256", "384", "512", "576", "768"};
 static const char *const yes_no[] = {"no", "yes"};
-static const char *const parallels[] = {"none", "tiles", "batch"};
+static const char *const parallels[] = {"none", "tiles", "columns", "batch"};
 static const char *const threads[] = {"1", "2", "4", "8", "16", "32", "64", "128"};
 
 #define SLOT(key, note, values, seed)                                     \
@@ -68,7 +69,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
 struct decisions {
     int lanes;
     int64_t rows, columns, block_m, block_n, block_k, threads;
-    bool pack_a, pack_b, slices, serial;
+    bool pack_a, pack_b, slices, serial, columns_shared;
 };
 
 static struct decisions read_decisions(const struct contract *contract,
@@ -86,8 +87,17 @@ static struct decisions read_decisions(const struct contract *contract,
         .pack_b = !plan_is(plan, "pack.b", "no"),
         .slices = plan_is(plan, "parallel", "batch"),
         .serial = plan_is(plan, "parallel", "none"),
+        .columns_shared = plan_is(plan, "parallel", "columns"),
     };
     return decisions;
+}
+
+enum { MOST_STACK = 1 << 20 }; /* bytes of packed columns a thread keeps */
+
+static int64_t stack_bytes(const struct contract *contract, const struct decisions *d)
+{
+    int64_t columns = d->block_n > d->columns ? d->block_n : d->columns;
+    return columns * d->block_k * contract->element;
 }
 
 static bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -106,6 +116,9 @@ static bool contract_legal(const struct skeleton_group *group, const struct plan
     if (d.rows * vectors + vectors + 1 > group->target->registers)
         return REFUSE(why_not, "%d x %d sums need more than the %d vector registers", (int)d.rows,
                       (int)vectors, group->target->registers);
+    if (d.columns_shared && d.pack_b && stack_bytes(&contract, &d) > MOST_STACK)
+        return REFUSE(why_not, "a block of %d columns of %d terms is more than %d bytes of stack",
+                      (int)d.block_n, (int)d.block_k, MOST_STACK);
     if (d.slices && contract.sets[CONTRACT_BATCH].count == 0)
         return REFUSE(why_not, "there is no batch to share out");
     return true;
@@ -213,17 +226,27 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     SET_NUMBER(arena, plan, "tile.m", tile_m, rows);
     SET_NUMBER(arena, plan, "tile.n", tile_n, vectors * lanes);
     SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? fmax(k, 256) : 512);
-    /* few rows: threads take columns */
-    bool wide = m < rows * 2 * used;
-    SET_NUMBER(arena, plan, "block.n", block_n,
-               wide ? fmax(n / used / 2, vectors * lanes) : 1048576);
     /* a panel of columns must serve several panels of rows, and the other way round */
     bool pack_a = !contract->rows_contiguous && n > 2.0 * vectors * lanes;
     bool pack_b = !contract->columns_contiguous || m > 3.0 * rows;
+    /* few rows, or columns that take more room packed than they have: threads take columns */
+    bool columns = !batch && !alone && n > 4 * m && sets[CONTRACT_N].count > 1;
+    bool wide = !columns && m < rows * 2 * used;
+    double width = vectors * lanes;
+    double block = columns ? fmax(width, floor(65536.0 / fmin(fmax(k, 256), 768) / width) * width)
+                   : wide  ? fmax(n / used / 2, width)
+                           : 1048576;
+    if (columns)
+        SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? ceil(k / 16) * 16 : 384);
+    SET_NUMBER(arena, plan, "block.n", block_n, block);
     SET_NUMBER(arena, plan, "block.m", block_m, pack_a ? 256 : 96);
     plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
     plan_set(arena, plan, "pack.b", pack_b ? "yes" : "no");
-    plan_set(arena, plan, "parallel", batch ? "batch" : alone ? "none" : "tiles");
+    plan_set(arena, plan, "parallel",
+             columns ? "columns"
+             : batch ? "batch"
+             : alone ? "none"
+                     : "tiles");
     SET_NUMBER(arena, plan, "threads", threads, wide ? 1 : used);
 }
 
