@@ -68,6 +68,32 @@ static const char *own_words(struct arena *arena, const char *said)
     return kept.at;
 }
 
+/* "kernel.c:14:7: error: ..." somewhere: the compiler has read the kernel and refuses it. */
+static bool is_refused(const char *said)
+{
+    static const char name[] = "kernel.c:", word[] = ": error: ";
+    for (const char *line = said; *line;) {
+        size_t length = strcspn(line, "\n");
+        const char *found = strncmp(line, name, sizeof name - 1) == 0 ? strstr(line, word) : NULL;
+        if (found && found < line + length)
+            return true;
+        line += length + (line[length] != 0);
+    }
+    return false;
+}
+
+/*
+ * A compiler also fails when memory, processes or room run out, and then says so in many ways. What
+ * it does not plainly say about the kernel it has to say twice.
+ */
+static void run_compiler(struct arena *arena, const char *const *arguments, const char *folder,
+                         struct tool_run *run)
+{
+    tool_run(arena, arguments, folder, compile_seconds(), run);
+    if (run->started && run->in_time && run->status != 0 && !is_refused(run->output))
+        tool_run(arena, arguments, folder, compile_seconds(), run);
+}
+
 bool compile_kernel(struct arena *arena, const struct source *source, struct compiled *compiled,
                     struct error *error)
 {
@@ -91,7 +117,7 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         arguments[count++] = rest[i];
     struct tool_run run;
-    tool_run(arena, arguments, folder, compile_seconds(), &run);
+    run_compiler(arena, arguments, folder, &run);
     if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     compiled->layers = sandbox_available();

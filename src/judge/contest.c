@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "judge/command.h"
 #include "judge/refresh.h"
 #include "os/lock.h"
@@ -42,8 +43,9 @@ static const double lap_seconds = 4e-3; /* of timed batches in a launch, at leas
 struct lap {
     enum outcome outcome;
     char message[200];
-    double batch; /* median seconds of a batch, starting and stopping included */
-    int calls;    /* in a batch */
+    double batch;    /* median seconds of a batch, starting and stopping included */
+    int calls;       /* in a batch */
+    bool not_loaded; /* see struct launch_result */
 };
 
 struct timer {
@@ -83,18 +85,23 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* Negative when the system does not say. */
 static double cell_cpu_seconds(const struct timer *timer)
 {
     clockid_t clock;
     struct timespec time = {0};
-    if (clock_getcpuclockid(timer->worker.process.pid, &clock) == 0)
-        clock_gettime(clock, &time);
+    if (clock_getcpuclockid(timer->worker.process.pid, &clock) != 0 ||
+        clock_gettime(clock, &time) != 0)
+        return -1;
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+static volatile sig_atomic_t alarm_rang;
 
 static void on_alarm(int signal)
 {
     (void)signal;
+    alarm_rang = 1;
 }
 
 /* Every slot once, in random order. */
@@ -121,14 +128,18 @@ static double run_batch(struct timer *timer)
     worker->report->returned = 0;
     unsigned patience = (unsigned)(timer->contest->call_seconds * worker->slots) + 2;
     siginfo_t information = {0};
+    alarm_rang = 0;
     alarm(patience);
     double start = now();
-    kill(worker->process.pid, SIGCONT);
-    int waited = waitid(P_PID, (id_t)worker->process.pid, &information, WSTOPPED | WEXITED);
+    int waited = kill(worker->process.pid, SIGCONT);
+    if (waited == 0)
+        do
+            waited = waitid(P_PID, (id_t)worker->process.pid, &information, WSTOPPED | WEXITED);
+        while (waited != 0 && errno == EINTR && !alarm_rang);
     double end = now();
     alarm(0);
     if (waited != 0) {
-        worker_report_end(worker, WAITED_TOO_LONG, 0);
+        worker_report_end(worker, alarm_rang ? WAITED_TOO_LONG : WAITED_LOST, 0);
         return -1;
     }
     if (information.si_code != CLD_STOPPED) {
@@ -233,7 +244,10 @@ static void run_lap(const struct contest *contest, const struct contestant *cont
                                      .inputs = contest->inputs,
                                      .random = &timer.random};
     struct sigaction action = {.sa_handler = on_alarm};
+    sigset_t none;
+    sigemptyset(&none);
     sigaction(SIGALRM, &action, NULL);
+    sigprocmask(SIG_SETMASK, &none, NULL); /* whoever started us may have blocked it */
     if (contest->threads == 1)
         pin_to_one_core(); /* the cell inherits it: handing over on one core is quickest */
     bool good = worker_make_buffers(&timer.worker);
@@ -242,7 +256,25 @@ static void run_lap(const struct contest *contest, const struct contestant *cont
     good = good && worker_start_cell(&timer.worker, runner) && run_batches(&timer, lap);
     sandbox_kill(&timer.worker.process);
     lap->outcome = good ? OUTCOME_OK : timer.result.outcome;
+    lap->not_loaded = timer.result.not_loaded;
     snprintf(lap->message, sizeof lap->message, "%.199s", timer.result.message);
+}
+
+/* What runs in the worker, inside memory_try: unwinding must not leave it. */
+struct lap_order {
+    const struct contest *contest;
+    const struct contestant *contestant;
+    const char *runner;
+    uint64_t seed;
+    bool is_empty;
+    struct lap *lap;
+};
+
+static void run_lap_ordered(void *context)
+{
+    struct lap_order *order = context;
+    run_lap(order->contest, order->contestant, order->runner, order->seed, order->is_empty,
+            order->lap);
 }
 
 /* In a process of its own; the lap comes back through shared memory. */
@@ -257,8 +289,8 @@ static bool launch_lap(const struct contest *contest, const struct contestant *c
     pid_t self = getpid(), worker = fork();
     if (worker == 0) {
         sandbox_follow(self);
-        run_lap(contest, contestant, runner, seed, is_empty, shared);
-        _exit(0);
+        struct lap_order order = {contest, contestant, runner, seed, is_empty, shared};
+        _exit(memory_try(run_lap_ordered, &order) ? 0 : 1);
     }
     int status = 0;
     while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
@@ -266,6 +298,15 @@ static bool launch_lap(const struct contest *contest, const struct contestant *c
     *lap = *shared;
     munmap(shared, sizeof *shared);
     return worker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A kernel that has been loaded before is given a second chance to be. */
+static bool play_lap(const struct contest *contest, const struct contestant *contestant,
+                     const char *runner, uint64_t seed, bool is_empty, struct lap *lap)
+{
+    bool good = launch_lap(contest, contestant, runner, seed, is_empty, lap);
+    return good && lap->not_loaded ? launch_lap(contest, contestant, runner, seed, is_empty, lap)
+                                   : good;
 }
 
 static void say_waiting(void *context)
@@ -379,8 +420,9 @@ static bool play_round(const struct contest *contest, const char *runner, struct
         const struct contestant *contestant = is_empty ? &empty : &contest->contestants[c];
         if (contestant->command)
             outside_lap(contestant, outside, &laps[c]);
-        else if (!launch_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
-            laps[c].outcome = OUTCOME_JUDGE_FAULT;
+        else if (!play_lap(contest, contestant, runner, random_u64(random), is_empty, &laps[c]))
+            laps[c] = (struct lap){.outcome = OUTCOME_JUDGE_FAULT,
+                                   .message = "the judge's own worker failed"};
         if (laps[c].outcome == OUTCOME_OK)
             continue;
         standings[is_empty ? 0 : c].outcome = is_empty ? OUTCOME_JUDGE_FAULT : laps[c].outcome;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "judge/launch.h"
+#include "os/os.h"
 
 /* Which buffer an address belongs to; guards count to the buffer they guard. */
 static bool find_buffer(const struct worker *worker, uint64_t address, int *slot, int *tensor)
@@ -84,6 +85,8 @@ static void copy_words(char *out, size_t size, const char *words, size_t most)
 bool worker_report_end(struct worker *worker, enum waited waited, int status)
 {
     char message[400], words[256];
+    if (waited == WAITED_LOST)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell could not be waited for");
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
     if (waited == WAITED_CROWDED) {
@@ -99,9 +102,12 @@ bool worker_report_end(struct worker *worker, enum waited waited, int status)
                  words[0] ? words : "it ended before it was ready");
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, message);
     }
+    if (!sandbox_is_whole(&worker->process))
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the namespace of the cell has ended");
     if (worker->seen.state == CELL_FAULT)
         return report_fault(worker);
     if (worker->seen.state == CELL_NO_KERNEL) {
+        worker->result->not_loaded = true;
         snprintf(message, sizeof message, "the kernel could not be loaded: %s", words);
         return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }

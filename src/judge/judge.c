@@ -4,11 +4,13 @@
 #include "judge/judge.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/memory.h"
 #include "judge/private.h"
 #include "os/os.h"
 
@@ -19,7 +21,7 @@ struct judging {
     const struct source *source;
     struct verdict *verdict;
     struct error *error;
-    struct compiled compiled;
+    struct compiled *compiled; /* released by whoever called */
     struct yardstick *yardstick;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
@@ -34,12 +36,13 @@ static bool conclude(struct judging *judging, enum outcome outcome, const char *
 
 /* ---- seeds and ids ---- */
 
-static uint64_t secret_seed(void)
+/* False when the system has no randomness to give: a seed that can be guessed is no seed. */
+static bool secret_seed(uint64_t *seed, struct error *error)
 {
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = (uint64_t)(clock_seconds() * 1e9);
-    return seed ? seed : 1;
+    for (int tries = 0; tries < 10; tries++)
+        if (getrandom(seed, sizeof *seed, 0) == sizeof *seed && *seed != 0)
+            return true;
+    return error_system(error, ERROR_TOOL_FAILED, "could not draw a secret seed");
 }
 
 /* Names the very draw: seed, case, draw. */
@@ -58,9 +61,9 @@ static void name_line(struct judging *judging, const char *offset, struct text *
     if (!tool || !offset[0])
         return;
     const char *address = arena_printf(judging->arena, "0x%s", offset);
-    const char *const arguments[] = {tool, "-e", judging->compiled.library, address, NULL};
+    const char *const arguments[] = {tool, "-e", judging->compiled->library, address, NULL};
     struct tool_run run; /* the object is the kernel's author's, line table and all */
-    tool_run(judging->arena, arguments, judging->compiled.directory, 5, &run);
+    tool_run(judging->arena, arguments, judging->compiled->directory, 5, &run);
     if (!run.started || run.status != 0)
         return;
     const char *name = strstr(run.output, "kernel.c:");
@@ -163,8 +166,8 @@ static struct launch make_launch(const struct judging *judging, const struct che
 {
     return (struct launch){
         .binding = checking->binding,
-        .library = judging->compiled.library,
-        .directory = judging->compiled.directory,
+        .library = judging->compiled->library,
+        .directory = judging->compiled->directory,
         .scratch = scratch_of(checking),
         .threads = judging->options->threads ? judging->options->threads : 1,
         .seconds = patience(judging, checking, sampled),
@@ -327,18 +330,18 @@ static void finish(struct judging *judging)
 static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
-    if (!compile_kernel(judging->arena, judging->source, &judging->compiled, judging->error))
+    if (!compile_kernel(judging->arena, judging->source, judging->compiled, judging->error))
         return false;
-    verdict->compile_seconds = judging->compiled.seconds;
+    verdict->compile_seconds = judging->compiled->seconds;
     struct text flags = text_new(judging->arena);
     text_add(&flags, "cc");
     for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
         text_printf(&flags, " %s", *flag);
     verdict->compiler = flags.at;
-    if (judging->compiled.done)
+    if (judging->compiled->done)
         return true;
     conclude(judging, OUTCOME_COMPILE_ERROR, "the kernel does not compile");
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", judging->compiled.output);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", judging->compiled->output);
     return true;
 }
 
@@ -383,37 +386,78 @@ static bool check_kernel(struct judging *judging)
     return good;
 }
 
+/* All kernels of one call, in a struct so that it can run inside memory_try. */
+struct session {
+    struct arena *arena;
+    const struct task *task;
+    const struct source *const *sources;
+    int count;
+    const struct judge_options *options;
+    struct verdict *verdicts;
+    struct error *error;
+    struct candidate *candidates;
+    struct yardstick yardstick;
+    uint64_t seed;
+    bool good;
+};
+
+static void session_run(void *context)
+{
+    struct session *session = context;
+    const struct judge_options *options = session->options;
+    bool good = true, right = false;
+    for (int i = 0; good && i < session->count; i++) {
+        struct judging judging = {.arena = session->arena,
+                                  .task = session->task,
+                                  .options = options,
+                                  .source = session->sources[i],
+                                  .verdict = &session->verdicts[i],
+                                  .error = session->error,
+                                  .compiled = &session->candidates[i].compiled,
+                                  .yardstick = &session->yardstick,
+                                  .seed = session->seed};
+        session->candidates[i].source = session->sources[i];
+        session->candidates[i].verdict = &session->verdicts[i];
+        good = check_kernel(&judging);
+        right |= good && session->verdicts[i].outcome == OUTCOME_OK;
+    }
+    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
+    if (good && right && whole)
+        good =
+            time_kernels(session->arena, session->task, options, session->seed, session->candidates,
+                         session->count, &session->yardstick, session->error);
+    session->good = good;
+}
+
 bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct source *const *sources, int count,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error)
 {
-    uint64_t seed = options->seed ? options->seed : secret_seed();
     if (!room_check_task(arena, task, options, error))
         return false;
+    struct session session = {.arena = arena,
+                              .task = task,
+                              .sources = sources,
+                              .count = count,
+                              .options = options,
+                              .verdicts = verdicts,
+                              .error = error,
+                              .seed = options->seed};
+    if (!session.seed && !secret_seed(&session.seed, error))
+        return false;
+    session.candidates = arena_array(arena, (size_t)count + 1, sizeof *session.candidates);
+    /* whoever ignores the end of its children is not told how they ended */
+    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    bool changed = sigaction(SIGCHLD, &standard, &before) == 0;
     bool was_open = sandbox_hide(); /* seed and answers are in here */
-    struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
-    struct yardstick yardstick = {0};
-    bool good = true, right = false;
-    for (int i = 0; good && i < count; i++) {
-        struct judging judging = {.arena = arena,
-                                  .task = task,
-                                  .options = options,
-                                  .source = sources[i],
-                                  .verdict = &verdicts[i],
-                                  .error = error,
-                                  .yardstick = &yardstick,
-                                  .seed = seed};
-        good = check_kernel(&judging);
-        candidates[i] = (struct candidate){sources[i], judging.compiled, &verdicts[i]};
-        right |= good && verdicts[i].outcome == OUTCOME_OK;
-    }
-    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
-    if (good && right && whole)
-        good = time_kernels(arena, task, options, seed, candidates, count, &yardstick, error);
-    plain_close(yardstick.plain);
+    if (!memory_try(session_run, &session))
+        session.good = error_set(error, ERROR_OUT_OF_MEMORY, "memory ran out while judging");
+    plain_close(session.yardstick.plain);
     for (int i = 0; i < count; i++)
-        compiled_release(&candidates[i].compiled);
+        compiled_release(&session.candidates[i].compiled);
     sandbox_show(was_open);
-    return good;
+    if (changed)
+        sigaction(SIGCHLD, &before, NULL);
+    return session.good;
 }

@@ -57,9 +57,10 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
                                   const struct ir_program *program, struct error *error);
 /* Bytes of scratch it takes at these sizes. */
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
-/* Allows twice the plain kernel's worst error over this draw, wherever that is more. */
-void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw);
+/* Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
+ * could not be run: without it an honest kernel may look inaccurate. */
+bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
+                        struct draw *draw, struct error *error);
 /* The same for one output, given what the plain kernel made of it, in the output's type. */
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 
@@ -200,6 +201,7 @@ struct launch_result {
     enum outcome outcome;
     int draw;
     unsigned layers;
+    bool not_loaded; /* the system refused to load the kernel */
     struct comparison comparison;
     int64_t sampled, elements; /* with sampling: so many of so many were compared, per draw */
     uint64_t hash;             /* with sampling: of the outputs of the first draw */

@@ -93,6 +93,9 @@ void sandbox_follow(pid_t parent);
  */
 bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_program *program,
                    struct sandbox_process *process, struct error *error);
+/* False when the init of the process namespace has ended, which takes the program with it: then
+ * that the program was killed says nothing about the program. */
+bool sandbox_is_whole(const struct sandbox_process *process);
 /* Kills everything that runs in it and reaps both. Safe to call twice. */
 void sandbox_kill(struct sandbox_process *process);
 
