@@ -53,7 +53,7 @@ static bool is_foreign(const char *line)
  * Compilers quote the lines they complain about, and a source may include any file it can name.
  * Where files are not out of reach, what is said about those of others is left out.
  */
-static const char *own_words(struct arena *arena, const char *said)
+const char *compile_own_words(struct arena *arena, const char *said)
 {
     struct text kept = text_new(arena);
     bool foreign = false;
@@ -69,7 +69,7 @@ static const char *own_words(struct arena *arena, const char *said)
 }
 
 /* "kernel.c:14:7: error: ..." somewhere: the compiler has read the kernel and refuses it. */
-static bool is_refused(const char *said)
+bool compile_is_refused(const char *said)
 {
     static const char name[] = "kernel.c:", word[] = ": error: ";
     for (const char *line = said; *line;) {
@@ -90,7 +90,7 @@ static void run_compiler(struct arena *arena, const char *const *arguments, cons
                          struct tool_run *run)
 {
     tool_run(arena, arguments, folder, compile_seconds(), run);
-    if (run->started && run->in_time && run->status != 0 && !is_refused(run->output))
+    if (run->started && run->in_time && run->status != 0 && !compile_is_refused(run->output))
         tool_run(arena, arguments, folder, compile_seconds(), run);
 }
 
@@ -122,8 +122,8 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     compiled->layers = sandbox_available();
     compiled->seconds = run.seconds;
-    compiled->output =
-        run.in_time ? own_words(arena, run.output) : "the compiler did not finish in time\n";
+    compiled->output = run.in_time ? compile_own_words(arena, run.output)
+                                   : "the compiler did not finish in time\n";
     compiled->done = run.status == 0;
     compiled->library = arena_printf(arena, "%s/kernel.so", folder);
     return true;

@@ -3,8 +3,10 @@
  * report is the cell's, so all of it may be made up; what is read here chooses words and one kind
  * of failure over another, never success.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -71,6 +73,25 @@ static bool report_fault(struct worker *worker)
              entry->name, (long long)element, (long long)total);
     result->outcome = inside ? OUTCOME_CRASH : OUTCOME_OUT_OF_BOUNDS;
     return false;
+}
+
+void fault_quote_line(const struct source *source, const char *said, struct text *out)
+{
+    enum { QUOTE_MOST = 200 };
+    static const char own[] = "kernel.c:";
+    const char *name = strstr(said, own);
+    long line = name ? strtol(name + sizeof own - 1, NULL, 10) : 0;
+    if (line <= 0 || line > INT_MAX)
+        return;
+    const char *text = source->text, *end = source->text + source->length;
+    for (long i = 1; i < line && text; i++) {
+        text = memchr(text, '\n', (size_t)(end - text));
+        text = text ? text + 1 : NULL;
+    }
+    size_t length = 0;
+    while (text && text + length < end && text[length] != '\n' && length < QUOTE_MOST)
+        length++;
+    text_printf(out, "%s:%ld: %.*s", source->name, line, (int)length, text ? text : "");
 }
 
 /* Words of the cell's are the kernel's: only what is plain to read is passed on. */

@@ -3,6 +3,7 @@
  */
 #include "judge/judge.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,11 +46,37 @@ static bool secret_seed(uint64_t *seed, struct error *error)
     return error_system(error, ERROR_TOOL_FAILED, "could not draw a secret seed");
 }
 
-/* Names the very draw: seed, case, draw. */
 static const char *failure_id(struct judging *judging, int number, int draw)
 {
     return arena_printf(judging->arena, "%016llx.%d.%d", (unsigned long long)judging->seed, number,
                         draw);
+}
+
+/* Digits only, as failure_id writes them: neither signs nor spaces. */
+static bool parse_digits(const char **at, int base, int least, int most, uint64_t *value)
+{
+    int count = 0;
+    for (*value = 0; count <= most && isxdigit((unsigned char)**at); ++*at, count++) {
+        int digit = isdigit((unsigned char)**at) ? **at - '0' : tolower(**at) - 'a' + 10;
+        if (digit >= base)
+            return false;
+        *value = *value * (uint64_t)base + (uint64_t)digit;
+    }
+    return count >= least && count <= most;
+}
+
+bool judge_id_parse(const char *id, struct judge_options *options)
+{
+    enum { SEED_DIGITS = 16, NUMBER_DIGITS = 6 };
+    uint64_t seed, number, draw;
+    if (!parse_digits(&id, 16, SEED_DIGITS, SEED_DIGITS, &seed) || *id++ != '.' || seed == 0 ||
+        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &number) || *id++ != '.' ||
+        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &draw) || *id)
+        return false;
+    options->seed = seed;
+    options->only_case = (int)number;
+    options->only_draw = (int)draw;
+    return true;
 }
 
 /* ---- words ---- */
@@ -66,18 +93,7 @@ static void name_line(struct judging *judging, const char *offset, struct text *
     tool_run(judging->arena, arguments, judging->compiled->directory, 5, &run);
     if (!run.started || run.status != 0)
         return;
-    const char *name = strstr(run.output, "kernel.c:");
-    int line = name ? atoi(name + strlen("kernel.c:")) : 0;
-    if (line <= 0)
-        return;
-    const char *text = judging->source->text;
-    for (int i = 1; i < line && text; i++) {
-        text = strchr(text, '\n');
-        text = text ? text + 1 : NULL;
-    }
-    size_t length = text ? strcspn(text, "\n") : 0;
-    text_printf(out, "%s:%d: %.*s", judging->source->name, line, (int)(length > 200 ? 200 : length),
-                text ? text : "");
+    fault_quote_line(judging->source, run.output, out);
 }
 
 static struct mismatch *make_mismatch(struct judging *judging, const struct ir_part *part,

@@ -28,6 +28,11 @@ bool compile_kernel(struct arena *arena, const struct source *source, struct com
                     struct error *error);
 void compiled_release(struct compiled *compiled);
 
+/* What a compiler said, without what it said about files that are not the kernel's. */
+const char *compile_own_words(struct arena *arena, const char *said);
+/* Whether it plainly says that the kernel is at fault. */
+bool compile_is_refused(const char *said);
+
 /* How a tool fared that works on what a kernel's author wrote. */
 struct tool_run {
     bool started, in_time; /* not started: the judge's fault */
@@ -39,6 +44,9 @@ struct tool_run {
 /* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run);
+
+/* The line of a source that addr2line names: "kernel.c:12: text". Nothing when it names none. */
+void fault_quote_line(const struct source *source, const char *said, struct text *out);
 
 /* ---- the yardstick (plain.c) ---- */
 
