@@ -27,9 +27,18 @@ struct plain {
 
 enum { PLAIN_TENSORS = 128 };
 
-struct plain *plain_open(struct arena *arena, const struct ir_program *program, struct error *error)
+void plain_close(struct plain *plain)
 {
-    struct plain *plain = arena_new(arena, struct plain);
+    if (!plain)
+        return;
+    library_close(plain->library);
+    plain->library = NULL;
+    compiled_release(&plain->compiled);
+}
+
+static bool plain_open(struct arena *arena, struct plain *plain, const struct ir_program *program,
+                       struct error *error)
+{
     struct text text = text_new(arena);
     struct errors problems = errors_new(arena);
     gen_plain_c(&text, program, GEN_PLAIN);
@@ -47,18 +56,10 @@ struct plain *plain_open(struct arena *arena, const struct ir_program *program, 
         if (!plain->kernel || (good && !plain->compiled.done))
             error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' does not compile",
                       ir_root(program)->name);
-        return NULL;
+        return false;
     }
     memcpy(&plain->entry, &symbol, sizeof symbol);
-    return plain;
-}
-
-void plain_close(struct plain *plain)
-{
-    if (plain && plain->library)
-        library_close(plain->library);
-    if (plain)
-        compiled_release(&plain->compiled);
+    return true;
 }
 
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes)
@@ -74,7 +75,11 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
         return yardstick->plain;
     plain_close(yardstick->plain);
     yardstick->program = program;
-    yardstick->plain = plain_open(arena, program, error);
+    yardstick->plain = NULL;
+    /* kept before it is opened: what it has taken is given back even when memory runs out */
+    yardstick->plain = arena_new(arena, struct plain);
+    if (!plain_open(arena, yardstick->plain, program, error))
+        yardstick->plain = NULL;
     return yardstick->plain;
 }
 

@@ -52,9 +52,6 @@ void fault_quote_line(const struct source *source, const char *said, struct text
 
 struct draw;
 struct plain;
-/* The plain kernel of a program, compiled and loaded; NULL with the error set. */
-struct plain *plain_open(struct arena *arena, const struct ir_program *program,
-                         struct error *error);
 void plain_close(struct plain *plain);
 /* The last one opened, kept: cases of one program share it. */
 struct yardstick {

@@ -109,8 +109,13 @@ static int child_reap(pid_t child)
 static void output_drain(int from, struct process_result *result, size_t maximum)
 {
     struct pollfd ready = {.fd = from, .events = POLLIN};
-    while (poll(&ready, 1, 0) > 0 && output_read(from, result, maximum))
-        ;
+    int failures = 0; /* a signal, or a moment without memory */
+    for (int more = 1; more && failures < 3;) {
+        more = poll(&ready, 1, 0);
+        failures += more < 0;
+        if (more > 0)
+            more = output_read(from, result, maximum);
+    }
 }
 
 /* Collects output until the child ends or the time is over; the wait status of the child. */
