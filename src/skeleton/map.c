@@ -191,7 +191,7 @@ static void map_body(struct map_lowering *lowering, struct loop_block *block, lo
             loop_store(block, lowering->buffers[i], offset, loop_splat(arena, wide[i], lanes));
         store->count = dense ? count : NULL;
         if (!dense && count)
-            store->mask = loop_less(arena, loop_iota(arena, lanes), count);
+            store->mask = nest_live(arena, lanes, count);
         store->streaming = dense && lowering->streaming && !count && lanes > 1;
     }
 }
@@ -253,9 +253,10 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     from = loop_integer(arena, 0);
     struct loop_variable *counter;
     if (kind == LOOP_PARALLEL) {
-        block = loop_for(block, kind, "from", loop_integer(arena, 0), extent,
-                         loop_integer(arena, chunk), &counter);
-        loop_note_loop(block, "a thread's share of the elements");
+        struct loop_block *body = loop_for(block, kind, "from", loop_integer(arena, 0), extent,
+                                           loop_integer(arena, chunk), &counter);
+        loop_note_loop(block, "elements a thread takes at a time");
+        block = body;
         from = loop_of(arena, counter);
         to = loop_min(arena, loop_add(arena, from, loop_integer(arena, chunk)), extent);
         to = loop_of(arena, loop_let(block, "to", to));

@@ -432,6 +432,11 @@ void nest_bind_all(const struct nest *nest, struct skeleton_values *values,
                   loop_of(values->kernel->arena, chains->at[i].variable));
 }
 
+loop_value nest_live(struct arena *arena, int lanes, loop_value count)
+{
+    return loop_less(arena, loop_narrow(arena, loop_iota(arena, lanes)), loop_narrow(arena, count));
+}
+
 /* ---- numbers ---- */
 
 int64_t nest_size(const struct skeleton_group *group, const struct ir_size *size)

@@ -72,6 +72,9 @@ void nest_bind_all(const struct nest *nest, struct skeleton_values *values,
 int64_t nest_extent(const struct nest *nest, const struct nest_chain *chain);
 int64_t nest_size(const struct skeleton_group *group, const struct ir_size *size);
 
+/* The lanes below `count`, as a mask. */
+loop_value nest_live(struct arena *arena, int lanes, loop_value count);
+
 void nest_refuse(struct skeleton_reason *why_not, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -376,9 +376,10 @@ static void lower_across(struct row_lowering *lowering, struct loop_block *block
     loop_value extent = skeleton_size(&lowering->values, chain->extent);
     int64_t step = (int64_t)lowering->lanes * lowering->unroll;
     struct loop_variable *counter;
-    block = loop_for(block, lowering->kind, "from", loop_integer(arena, 0), extent,
-                     loop_integer(arena, step), &counter);
+    struct loop_block *body = loop_for(block, lowering->kind, "from", loop_integer(arena, 0),
+                                       extent, loop_integer(arena, step), &counter);
     loop_note_loop(block, "rows side by side");
+    block = body;
     loop_value from = loop_of(arena, counter),
                end = loop_add(arena, from, loop_integer(arena, step));
     struct loop_block *full = loop_if(block, loop_apply(arena, IR_LE, end, extent, NULL));

@@ -99,7 +99,7 @@ static void across_body(struct across *across, struct loop_block *body, loop_val
                                                   loop_splat(arena, value, lowering->lanes));
         store->count = item->dense ? across->count : NULL;
         if (!item->dense && across->count)
-            store->mask = loop_less(arena, loop_iota(arena, lowering->lanes), across->count);
+            store->mask = nest_live(arena, lowering->lanes, across->count);
     }
 }
 

@@ -203,7 +203,7 @@ static void pass_body(struct row_lowering *lowering, struct loop_block *block,
     for (size_t i = 0; i < items->count; i++)
         wide[i] = items->at[i].value;
     skeleton_widen(block, &along, wide, (int)items->count);
-    loop_value live = count ? loop_less(arena, loop_iota(arena, lanes), count) : NULL;
+    loop_value live = count ? nest_live(arena, lanes, count) : NULL;
     for (size_t i = 0; i < items->count; i++) {
         const struct pass_item *item = &items->at[i];
         if (!item->buffer) {
@@ -334,7 +334,7 @@ static void store_value(struct row_lowering *lowering, struct loop_block *block,
             loop_store(block, buffer, offset, loop_splat(arena, value, lanes));
         store->count = dense ? count : NULL;
         if (!dense && count)
-            store->mask = loop_less(arena, loop_iota(arena, lanes), count);
+            store->mask = nest_live(arena, lanes, count);
         return;
     }
     skeleton_share(block, &value, 1);

@@ -55,7 +55,7 @@ static void combine_parts(struct row_lowering *lowering, struct loop_block *bloc
     left = loop_min(arena, left, loop_integer(arena, lanes));
     loop_value at = loop_add(arena, first, loop_of(arena, counter));
     loop_value value = loop_load_part(arena, stage->partial[0], at, lanes, left, NULL);
-    loop_value live = lanes > 1 ? loop_less(arena, loop_iota(arena, lanes), left) : NULL;
+    loop_value live = lanes > 1 ? nest_live(arena, lanes, left) : NULL;
     row_sums_add(lowering, body, stage, 0, &value, live);
     row_stage_finish(lowering, block, stage, vectors);
 }

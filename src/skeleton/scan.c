@@ -191,7 +191,7 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
     skeleton_widen(block, &along, &value, 1);
     value = loop_splat(arena, value, lanes);
     if (count)
-        value = loop_select(arena, loop_less(arena, loop_iota(arena, lanes), count), value,
+        value = loop_select(arena, nest_live(arena, lanes, count), value,
                             loop_unit(arena, lowering->monoid, value->type));
     struct loop_variable *part = loop_let(block, "part", value);
     for (int by = 1; by < lanes; by *= 2)
@@ -214,7 +214,7 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
         loop_store(block, skeleton_buffer(&lowering->values, tensor), offset, out);
     store->count = dense ? count : NULL;
     if (!dense && count)
-        store->mask = loop_less(arena, loop_iota(arena, lanes), count);
+        store->mask = nest_live(arena, lanes, count);
     store->streaming = lowering->streaming && dense && !count && lanes > 1;
     int pattern[LOOP_MAX_LANES];
     for (int i = 0; i < lanes; i++)
@@ -286,7 +286,7 @@ static void scan_step(struct scan_lowering *lowering, struct loop_block *block,
         loop_store(block, skeleton_buffer(&lowering->values, tensor), offset, out);
     store->count = dense ? count : NULL;
     if (!dense && count)
-        store->mask = loop_less(arena, loop_iota(arena, lanes), count);
+        store->mask = nest_live(arena, lanes, count);
 }
 
 /* from .. to in whole vectors, then the rest: calls back with place and count. */
@@ -327,9 +327,10 @@ static void scan_across(struct scan_lowering *lowering, struct loop_block *block
     loop_value extent = skeleton_size(&lowering->values, chain->extent);
     loop_value length = skeleton_size(&lowering->values, shape->axis.extent);
     struct loop_variable *counter;
-    block = loop_for(block, lowering->kind, "from", loop_integer(arena, 0), extent,
-                     loop_integer(arena, columns), &counter);
+    struct loop_block *body = loop_for(block, lowering->kind, "from", loop_integer(arena, 0),
+                                       extent, loop_integer(arena, columns), &counter);
     loop_note_loop(block, "lines side by side");
+    block = body;
     loop_value from = loop_of(arena, counter);
     loop_value width = loop_min(arena, loop_sub(arena, extent, from), loop_integer(arena, columns));
     width = loop_of(arena, loop_let(block, "width", width));
