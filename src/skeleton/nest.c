@@ -138,23 +138,35 @@ static void match_stage(struct matching *matching, const struct ir_stage *stage,
     }
 }
 
-/* By their extents alone, in order: maps over the same sizes that have no tensor in common. */
+static int index_named(const struct nest *nest, const struct ir_stage *stage, const char *name)
+{
+    for (int i = 0; i < stage->index_count; i++) {
+        if (strcmp(nest->group->part->indices[stage->indices[i]].name, name) == 0)
+            return stage->indices[i];
+    }
+    return -1;
+}
+
+/*
+ * What no tensor tells: by extent, of the same name if there is one. Any assignment will do, as
+ * nothing but reads of the group's own tensors ties the stages together.
+ */
 static void match_extents(struct nest *nest, const struct ir_stage *stage)
 {
-    const struct ir_stage *first = nest_stage(nest, 0);
-    bool none = true;
-    for (int i = 0; i < stage->index_count; i++)
-        none &= nest->axis_of[stage->indices[i]] < 0;
-    if (!none || stage->index_count != first->index_count)
-        return;
-    for (int i = 0; i < stage->index_count; i++) {
-        int axis = nest->axis_of[first->indices[i]];
-        if (axis < 0 || !skeleton_sizes_equal(nest->axes[axis].extent,
-                                              nest->group->part->indices[stage->indices[i]].extent))
-            return;
+    for (int named = 1; named >= 0; named--) {
+        for (int i = 0; i < stage->index_count; i++) {
+            int index = stage->indices[i];
+            const struct ir_index *info = &nest->group->part->indices[index];
+            for (int axis = 0; axis < nest->axis_count && nest->axis_of[index] < 0; axis++) {
+                int other = index_named(nest, nest_stage(nest, 0), info->name);
+                if (named && (other < 0 || nest->axis_of[other] != axis))
+                    continue;
+                if (!axis_taken(nest, stage, axis) &&
+                    skeleton_sizes_equal(nest->axes[axis].extent, info->extent))
+                    nest->axis_of[index] = axis;
+            }
+        }
     }
-    for (int i = 0; i < stage->index_count; i++)
-        nest->axis_of[stage->indices[i]] = nest->axis_of[first->indices[i]];
 }
 
 static bool new_axes(struct nest *nest, const struct ir_stage *stage,
@@ -487,12 +499,12 @@ double nest_operations(const struct nest *nest, const struct ir_stage *stage)
 int nest_value_bytes(const struct nest *nest)
 {
     const struct ir_part *part = nest->group->part;
-    int bytes = 4;
+    bool floats = false;
     for (int i = 0; i < nest->access_count; i++) {
         enum dtype type = part->tensors[nest->accesses[i].tensor].dtype;
-        if (type == DTYPE_F64 ||
-            (nest_definer(nest, nest->accesses[i].tensor) && dtype_is_integer(type)))
-            bytes = 8;
+        floats |= dtype_is_float(type);
+        if (type == DTYPE_F64)
+            return 8;
     }
-    return bytes;
+    return floats ? 4 : 8;
 }

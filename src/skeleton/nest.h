@@ -81,7 +81,7 @@ void nest_refuse(struct skeleton_reason *why_not, const char *format, ...)
 /* What a group moves and does, for the cost model: bytes to and from memory, operations. */
 double nest_bytes(const struct nest *nest);
 double nest_operations(const struct nest *nest, const struct ir_stage *stage);
-/* Bytes of the widest type values are computed in: 8 or 4; integers count as 8. */
+/* Bytes of the type that matters for lanes: 8 for f64 and where all are integers, else 4. */
 int nest_value_bytes(const struct nest *nest);
 
 #endif

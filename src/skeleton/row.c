@@ -289,7 +289,7 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
               shape.heavy);
     slots_add_stores(group, slots,
-                     shape.stores && whole && !across && shape.reduced.count == 1 && !split &&
+                     shape.stores && whole && !across && !split &&
                          shape.bytes > 0.5 * (double)group->target->l3);
 }
 
@@ -308,8 +308,10 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "only rows dense in memory can be shared by threads");
     else if (split && ROW_CHUNK % (lanes * unroll) != 0)
         nest_refuse(why_not, "a chunk of %d is no multiple of lanes * unroll", ROW_CHUNK);
-    else if ((keeps || streaming) && (across || split || shape.reduced.count != 1))
+    else if ((keeps || streaming) && (across || split))
         nest_refuse(why_not, "elements are kept, and stores streamed, along whole rows only");
+    else if (keeps && shape.reduced.count != 1)
+        nest_refuse(why_not, "elements are kept of rows that are dense in memory only");
     else
         return row_match(group, why_not);
     return false;
@@ -414,11 +416,12 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
     const struct plan_group *plan = lowering->plan;
     int64_t step = (int64_t)lowering->lanes * lowering->unroll;
     bool streaming = plan_is(plan, "stores", "streaming"), keeps = !plan_is(plan, "keep", "no");
-    if (lowering->reduced.count != 1 || (!streaming && !keeps)) {
+    if (!streaming && !keeps) {
         lower_along(lowering, block);
         return;
     }
-    loop_value length = skeleton_size(&lowering->values, lowering->reduced.at[0].extent);
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    loop_value length = skeleton_size(&lowering->values, inner->extent);
     loop_value fits = loop_bool(arena, true);
     if (streaming) {
         loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
