@@ -190,6 +190,8 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
                  set_has(&contract->sets[CONTRACT_M], fastest));
     if (swap)
         fill_sets(contract, second = ~second, uses);
+    if (contract->sets[CONTRACT_M].count == 0) /* nothing is used again: rows are as good */
+        return REFUSE(why_not, "one factor of the sum has all its indices");
     for (int i = 0; i < contract->term_count; i++)
         contract->terms[i].second = second >> i & 1;
     /* lanes along what is written fastest */
