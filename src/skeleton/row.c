@@ -245,8 +245,10 @@ static int unroll_seed(const struct row_shape *shape, int lanes, bool across)
 {
     int64_t vectors = across ? nest_extent(&shape->row.nest, &shape->left.at[shape->across]) / lanes
                              : shape->inner / lanes;
-    int most = across && shape->row.stage_count > 2 ? 2 : 4;
-    return vectors >= most ? (most == 4 ? 2 : 1) : vectors >= 2 ? 1 : 0;
+    int most = !across ? 2 : shape->row.stage_count > 2 ? 1 : 3; /* as a power of two */
+    while (most > 0 && vectors < 1 << most)
+        most--;
+    return most;
 }
 
 static int keep_seed(const struct row_shape *shape)
@@ -277,6 +279,7 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
                  shape.length >= 4 * ROW_CHUNK && group->target->threads > 1;
     int unroll = unroll_seed(&shape, lanes, across);
     bool whole = shape.inner % ((int64_t)lanes << unroll) == 0;
+    bool prefetches = !across && shape.reduced.count == 1 && shape.row.pass_count > 1;
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     slots_add(group, slots, "side", "lanes along a row, or across rows side by side", SIDES,
               across ? 2 : 1, across);
@@ -288,6 +291,10 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
               !across && shape.reduced.count == 1 ? 5 : 1, split ? 0 : keep_seed(&shape));
     slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
               shape.heavy);
+    slots_add(group, slots, "prefetch", "the next row is fetched in the last pass of one", NO_YES,
+              prefetches ? 2 : 1,
+              prefetches && shape.bytes > 0.5 * (double)group->target->l3 &&
+                  8 * shape.length < group->target->l2);
     slots_add_stores(group, slots,
                      shape.stores && whole && !across && !split &&
                          shape.bytes > 0.5 * (double)group->target->l3);
@@ -310,6 +317,8 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "a chunk of %d is no multiple of lanes * unroll", ROW_CHUNK);
     else if ((keeps || streaming) && (across || split))
         nest_refuse(why_not, "elements are kept, and stores streamed, along whole rows only");
+    else if (plan_is(plan, "prefetch", "yes") && (across || split || shape.reduced.count != 1))
+        nest_refuse(why_not, "rows are fetched ahead when they are dense in memory only");
     else if (keeps && shape.reduced.count != 1)
         nest_refuse(why_not, "elements are kept of rows that are dense in memory only");
     else
@@ -348,6 +357,7 @@ struct loop_block *row_loops(struct row_lowering *lowering, struct loop_block *b
         block = loop_for(block, lowering->kind, chain->variable->name, loop_integer(arena, 0),
                          skeleton_size(&lowering->values, chain->extent), NULL, &counter);
         nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, counter));
+        lowering->row_counter = counter;
     }
     return block;
 }
@@ -355,6 +365,7 @@ struct loop_block *row_loops(struct row_lowering *lowering, struct loop_block *b
 static void lower_along(struct row_lowering *lowering, struct loop_block *block)
 {
     block = row_loops(lowering, block, NULL);
+    lowering->soon = (struct soon_loads){0};
     if (lowering->kept_pass)
         lowering->kept =
             loop_stack(block, "kept", DTYPE_F32, 1, plan_number(lowering->plan, "keep", 4096));
@@ -458,6 +469,7 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
     lowering->unroll = (int)plan_number(plan, "unroll", 1);
     lowering->masks = group->target->masks;
     lowering->reciprocal = plan_is(plan, "divide", "reciprocal");
+    lowering->prefetch = plan_is(plan, "prefetch", "yes");
     lowering->kind = plan_is(plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
     lowering->values = (struct skeleton_values){
         .group = group, .kernel = kernel, .resolve = row_resolve, .context = lowering};

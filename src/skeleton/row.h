@@ -16,6 +16,7 @@
 #define SMELT_SKELETON_ROW_H
 
 #include "skeleton/nest.h"
+#include "skeleton/soon.h"
 
 enum { ROW_MAX_STAGES = 64, ROW_MAX_UNROLL = 8, ROW_CHUNK = 16384 };
 
@@ -60,6 +61,10 @@ struct row_lowering {
     const struct loop_buffer *kept;
     loop_value kept_value; /* what they are, in terms of the inner chain's variable */
     int kept_pass;
+    /* what the first pass of the next row will load, fetched in the last pass of this one */
+    bool prefetch;
+    struct soon_loads soon;
+    const struct loop_variable *row_counter; /* of the innermost loop over rows */
 };
 
 /* ---- row_reduce.c: accumulators ---- */

@@ -180,6 +180,8 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
                         (struct pass_item){stage, item.value, loop_of(arena, inner->variable),
                                            lowering->kept});
         }
+        if (pass == 1 && lowering->prefetch)
+            soon_collect(arena, item.value, inner->variable, &lowering->soon);
         item.value = use_kept(lowering, pass, item.value);
         item.value = row_divide(lowering, item.value);
         if (stage->kind == ROW_MAP) {
@@ -189,6 +191,23 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
         vector_push(arena, &items, item);
     }
     return items;
+}
+
+/* The place a load has in the next row, a vector's worth from `from` on. */
+static void fetch_next_row(struct row_lowering *lowering, struct loop_block *block, loop_value from)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    for (size_t i = 0; i < lowering->soon.count && lowering->row_counter; i++) {
+        loop_value load = lowering->soon.at[i];
+        if (!loop_mentions(load->offset, lowering->row_counter))
+            continue;
+        loop_value next =
+            loop_add(arena, loop_of(arena, lowering->row_counter), loop_integer(arena, 1));
+        loop_value offset = loop_substitute(arena, load->offset, inner->variable, from);
+        loop_prefetch(block, load->buffer,
+                      loop_substitute(arena, offset, lowering->row_counter, next));
+    }
 }
 
 /* The items for `lanes` elements from `from` on. */
@@ -241,6 +260,12 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
     struct loop_variable *counter;
     struct loop_block *body = loop_for(block, LOOP_SERIAL, inner->variable->name, from, whole,
                                        loop_integer(arena, step), &counter);
+    bool last = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
+                items->at[0].stage->pass == lowering->row.pass_count;
+    for (int i = 0; last && i < lowering->unroll; i++)
+        fetch_next_row(lowering, body,
+                       loop_add(arena, loop_of(arena, counter),
+                                loop_integer(arena, (int64_t)i * lowering->lanes)));
     for (int i = 0; i < lowering->unroll; i++)
         pass_body(lowering, body, items, i, lowering->lanes,
                   loop_add(arena, loop_of(arena, counter),

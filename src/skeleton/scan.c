@@ -7,6 +7,9 @@
 
 #include "skeleton/nest.h"
 #include "skeleton/slots.h"
+#include "skeleton/soon.h"
+
+enum { FETCH_AHEAD = 1024 }; /* elements */
 
 struct scan_shape {
     struct nest nest;
@@ -95,7 +98,7 @@ static void scan_open(const struct skeleton_group *group, struct skeleton_slots 
     slots_add(group, slots, "columns", "lines side by side that one thread scans", COLUMNS,
               across ? 6 : 1, columns * across);
     slots_add_stores(group, slots,
-                     !across && shape.length % lanes == 0 &&
+                     (across ? extent : shape.length) % lanes == 0 &&
                          bytes > 0.5 * (double)group->target->l3);
 }
 
@@ -178,6 +181,20 @@ static loop_value scan_shift(const struct scan_lowering *lowering, loop_value ve
     return loop_shuffle(lowering->arena, vector, unit, pattern, lanes);
 }
 
+/* Going down, no prefetcher helps far enough. */
+static void fetch_ahead(struct scan_lowering *lowering, struct loop_block *block, loop_value value,
+                        loop_value from)
+{
+    struct arena *arena = lowering->arena;
+    const struct loop_variable *axis = lowering->shape.axis.variable;
+    struct soon_loads loads = {0};
+    soon_collect(arena, value, axis, &loads);
+    for (size_t i = 0; i < loads.count; i++)
+        loop_prefetch(block, loads.at[i]->buffer,
+                      loop_substitute(arena, loads.at[i]->offset, axis,
+                                      loop_sub(arena, from, loop_integer(arena, FETCH_AHEAD))));
+}
+
 /* One vector: scanned in the register, joined to what came before, stored. */
 static void scan_vector(struct scan_lowering *lowering, struct loop_block *block,
                         struct loop_variable *carry, loop_value value, loop_value offset,
@@ -188,6 +205,8 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
     int lanes = lowering->lanes, tensor = stage->writes[0].tensor;
     const struct loop_variable *axis = lowering->shape.axis.variable;
     const struct skeleton_lanes along = {axis, lanes, from, count};
+    if (stage->reverse && !count)
+        fetch_ahead(lowering, block, value, from);
     skeleton_widen(block, &along, &value, 1);
     value = loop_splat(arena, value, lanes);
     if (count)
@@ -287,6 +306,7 @@ static void scan_step(struct scan_lowering *lowering, struct loop_block *block,
     store->count = dense ? count : NULL;
     if (!dense && count)
         store->mask = nest_live(arena, lanes, count);
+    store->streaming = lowering->streaming && dense && !count && lanes > 1;
 }
 
 /* from .. to in whole vectors, then the rest: calls back with place and count. */
@@ -365,22 +385,28 @@ static void scan_lower(const struct skeleton_group *group, const struct plan_gro
     lowering.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
     struct loop_block *block = loop_function(kernel, plan->name, slots_note(group));
-    if (lowering.shape.across >= 0) {
-        scan_across(&lowering, block, plan_number(plan, "columns", 64));
-        return;
-    }
+    bool across = lowering.shape.across >= 0;
+    int64_t columns = plan_number(plan, "columns", 64);
     if (plan_is(plan, "stores", "streaming")) {
-        loop_value extent = skeleton_size(&lowering.values, lowering.shape.axis.extent);
+        const struct nest_chain *dense =
+            across ? &lowering.shape.lines.at[lowering.shape.across] : &lowering.shape.axis;
+        loop_value extent = skeleton_size(&lowering.values, dense->extent);
         loop_value rest =
             loop_apply(arena, IR_REM, extent, loop_integer(arena, lowering.lanes), NULL);
         struct loop_block *whole =
             loop_if(block, loop_apply(arena, IR_EQ, rest, loop_integer(arena, 0), NULL));
         lowering.streaming = true;
-        scan_along(&lowering, whole);
+        if (across)
+            scan_across(&lowering, whole, columns);
+        else
+            scan_along(&lowering, whole);
         lowering.streaming = false;
         block = loop_else(block);
     }
-    scan_along(&lowering, block);
+    if (across)
+        scan_across(&lowering, block, columns);
+    else
+        scan_along(&lowering, block);
 }
 
 const struct skeleton skeleton_scan = {
