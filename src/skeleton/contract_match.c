@@ -180,6 +180,8 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
     bool *uses[2];
     for (int i = 0; i < 2; i++)
         uses[i] = arena_array(group->arena, (size_t)group->part->index_count + 1, sizeof(bool));
+    if (contract->term_count < 2) /* nothing is used again */
+        return REFUSE(why_not, "the sum is of no product");
     unsigned second = choose_factors(contract, uses);
     if (!second)
         return REFUSE(why_not, "no two factors of the sum have indices of their own");
@@ -190,8 +192,6 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
                  set_has(&contract->sets[CONTRACT_M], fastest));
     if (swap)
         fill_sets(contract, second = ~second, uses);
-    if (contract->sets[CONTRACT_M].count == 0) /* nothing is used again: rows are as good */
-        return REFUSE(why_not, "one factor of the sum has all its indices");
     for (int i = 0; i < contract->term_count; i++)
         contract->terms[i].second = second >> i & 1;
     /* lanes along what is written fastest */
