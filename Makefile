@@ -52,7 +52,7 @@ FUZZ_SOURCES    := $(filter-out $(REPLAY_SOURCE),$(sort $(wildcard tests/fuzz/*.
 RUNNER_SOURCES  := $(sort $(wildcard tests/tools/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 EVERY_SOURCE    := $(COMMAND_SOURCES) $(LIBRARY_SOURCES) $(UNIT_SOURCES) $(REPLAY_SOURCE) \
-                   $(FUZZ_SOURCES) $(RUNNER_SOURCES) $(BENCH_SOURCES)
+                   $(FUZZ_SOURCES) $(RUNNER_SOURCES) tests/fault/inject.c $(BENCH_SOURCES)
 FORMATTED       := $(EVERY_SOURCE) $(sort $(wildcard examples/*.c runtime/*.[ch])) \
                    $(sort $(wildcard include/*.h src/*/*.h src/*/*/*.h tests/*/*.h bench/*.h))
 
@@ -60,7 +60,7 @@ LIBRARY := $(BUILD)/libsmelt.a
 BINARY  := $(if $(COMMAND_SOURCES),$(BUILD)/smelt)
 CELL    := $(BUILD)/smelt-cell
 UNIT    := $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
-RUNNERS := $(if $(RUNNER_SOURCES),$(BUILD)/tests/runner)
+RUNNERS := $(if $(RUNNER_SOURCES),$(BUILD)/tests/runner) $(BUILD)/tests/inject
 REPLAYS := $(if $(REPLAY_SOURCE),$(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES)))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/run/%,$(FUZZ_SOURCES))
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
@@ -216,12 +216,18 @@ $(BUILD)/tests/unit: $(call objects_of,$(UNIT_SOURCES)) $(LIBRARY) $(BUILD)/memb
 	$(Q)$(LINK) $(filter %.o %.a,$^) -o $@ $(LDLIBS)
 
 # The runner is not what is tested: it frees nothing and needs no sanitizer.
-$(BUILD)/tests/runner $(call objects_of,$(RUNNER_SOURCES)): private SANITIZE_FLAGS :=
+$(BUILD)/tests/runner $(BUILD)/tests/inject \
+$(call objects_of,$(RUNNER_SOURCES) tests/fault/inject.c): private SANITIZE_FLAGS :=
 
 $(BUILD)/tests/runner: $(call objects_of,$(RUNNER_SOURCES)) $(BUILD)/members
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(filter %.o,$^) -o $@ $(LDLIBS)
+
+$(BUILD)/tests/inject: $(BUILD)/obj/tests/fault/inject.o
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $< -o $@ $(LDLIBS)
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay_main.o $(LIBRARY)
 	$(call say,LINK,$@)

@@ -1,5 +1,7 @@
 /*
- * How far off the functions of generated kernels are, and how fast: math SMELT [--markdown | --all]
+ * How far off the functions of generated kernels are, and how fast:
+ *
+ *     math SMELT [--markdown | --all [FUNCTION]]
  *
  * Each function of one f32 argument is compiled as kernels have it, run over the floats (every
  * 251st bit pattern, or --all) and compared with libm in double precision. The unit is that of the
@@ -182,6 +184,8 @@ int main(int count, char **arguments)
                "|---|---|---|---|---|\n");
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         const char *name = ir_op_name(FUNCTIONS[i].op);
+        if (count > 3 && strcmp(arguments[3], name) != 0)
+            continue;
         struct text vectors = source_of(&arena, FUNCTIONS[i].op, LANES);
         struct text single = source_of(&arena, FUNCTIONS[i].op, 1);
         kernel_function *kernel = compile(&arena, &vectors, 2 * i);

@@ -110,6 +110,7 @@ static void on_fault(int signal, siginfo_t *information, void *context)
 #endif
     /* a kernel that asked for too much memory and did not look at the answer ends here */
     report->exhausted =
+        mmap(NULL, SCARCE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
         mmap(NULL, SCARCE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
     report->state = CELL_FAULT;
     _exit(2);
@@ -125,7 +126,8 @@ static void catch_faults(void)
         give_up("no stack for signals");
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i], &action, NULL) != 0)
+            give_up("signals could not be caught");
 }
 
 /* ---- files ---- */
@@ -334,7 +336,8 @@ static void request_tiles(void)
 {
 #if defined(__x86_64__)
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-    syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA);
+    if (syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) != 0)
+        syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA); /* for lack of memory, perhaps */
 #endif
 }
 
@@ -371,14 +374,21 @@ static void run_calls(kernel_entry *entry)
     }
 }
 
+/* Going on without having stopped would look like the kernel's doing. */
+static void stop(void)
+{
+    while (kill(getpid(), SIGSTOP) != 0)
+        ;
+}
+
 _Noreturn static void serve(const char *path)
 {
     report->state = CELL_PREPARED;
-    kill(getpid(), SIGSTOP);
+    stop();
     kernel_entry *entry = load_kernel(path);
     report->state = CELL_READY;
     for (;;) {
-        kill(getpid(), SIGSTOP);
+        stop();
         report->state = CELL_RUNNING;
         run_calls(entry);
         report->state = CELL_DONE;

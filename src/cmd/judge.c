@@ -78,20 +78,6 @@ struct request {
     struct kernel_list VECTOR(const struct source *) kernels;
 };
 
-/* "SEED.CASE.DRAW" */
-static bool parse_id(const char *id, struct judge_options *options)
-{
-    char *end;
-    options->seed = strtoull(id, &end, 16);
-    if (end != id + 16 || *end != '.')
-        return false;
-    options->only_case = (int)strtol(end + 1, &end, 10);
-    if (*end != '.')
-        return false;
-    options->only_draw = (int)strtol(end + 1, &end, 10);
-    return *end == 0 && options->only_case >= 0 && options->only_draw >= 0;
-}
-
 static bool parse_number(struct invocation *invocation, const char *name, int least, int *value)
 {
     const char *text = option_value(invocation, name);
@@ -179,7 +165,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
         !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
         !take_seconds(invocation, "timeout", &chosen->seconds))
         return false;
-    if (id && !parse_id(id, chosen)) {
+    if (id && !judge_id_parse(id, chosen)) {
         error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
                               "'%s' is no id of a verdict", id),
                    "copy it from the verdict: --replay 3f2a9c0d11e07b52.0.4");

@@ -197,6 +197,8 @@ int main(int count, char **words)
     streams_secure();
     /* `smelt ops | head` ends quietly even when whoever started us ignores the signal. */
     signal(SIGPIPE, SIG_DFL);
+    /* Whoever ignores the end of its children is not told how they ended. */
+    signal(SIGCHLD, SIG_DFL);
     /* A file that grows over its limit (ulimit -f) is a failed write, not the end. */
     signal(SIGXFSZ, SIG_IGN);
     struct call call = {.count = count > 0 ? count - 1 : 0, .words = words + 1};

@@ -53,7 +53,7 @@ static bool is_foreign(const char *line)
  * Compilers quote the lines they complain about, and a source may include any file it can name.
  * Where files are not out of reach, what is said about those of others is left out.
  */
-static const char *own_words(struct arena *arena, const char *said)
+const char *compile_own_words(struct arena *arena, const char *said)
 {
     struct text kept = text_new(arena);
     bool foreign = false;
@@ -66,6 +66,32 @@ static const char *own_words(struct arena *arena, const char *said)
         line += length + (line[length] != 0);
     }
     return kept.at;
+}
+
+/* "kernel.c:14:7: error: ..." somewhere: the compiler has read the kernel and refuses it. */
+bool compile_is_refused(const char *said)
+{
+    static const char name[] = "kernel.c:", word[] = ": error: ";
+    for (const char *line = said; *line;) {
+        size_t length = strcspn(line, "\n");
+        const char *found = strncmp(line, name, sizeof name - 1) == 0 ? strstr(line, word) : NULL;
+        if (found && found < line + length)
+            return true;
+        line += length + (line[length] != 0);
+    }
+    return false;
+}
+
+/*
+ * A compiler also fails when memory, processes or room run out, and then says so in many ways. What
+ * it does not plainly say about the kernel it has to say twice.
+ */
+static void run_compiler(struct arena *arena, const char *const *arguments, const char *folder,
+                         struct tool_run *run)
+{
+    tool_run(arena, arguments, folder, compile_seconds(), run);
+    if (run->started && run->in_time && run->status != 0 && !compile_is_refused(run->output))
+        tool_run(arena, arguments, folder, compile_seconds(), run);
 }
 
 bool compile_prepare(struct arena *arena, const struct source *source, struct compiled *compiled,
@@ -95,13 +121,13 @@ bool compile_prepared(struct arena *arena, struct compiled *compiled, struct err
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         arguments[count++] = rest[i];
     struct tool_run run;
-    tool_run(arena, arguments, compiled->directory, compile_seconds(), &run);
+    run_compiler(arena, arguments, compiled->directory, &run);
     if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     compiled->layers = sandbox_available();
     compiled->seconds = run.seconds;
-    compiled->output =
-        run.in_time ? own_words(arena, run.output) : "the compiler did not finish in time\n";
+    compiled->output = run.in_time ? compile_own_words(arena, run.output)
+                                   : "the compiler did not finish in time\n";
     compiled->done = run.status == 0;
     return true;
 }

@@ -122,19 +122,31 @@ static void shuffle(struct random *random, int *order, int count)
 }
 
 /* A worker lives through all rounds where its cells can leave nothing behind, else through one. */
-static bool launch(struct round *round, int c)
+static bool try_launch(struct round *round, int c)
 {
-    static const struct contestant nobody = {.name = "empty", .is_empty = true};
     const struct contest *contest = round->contest;
-    struct contestant empty = nobody;
-    empty.library = contest->empty;
+    const struct contestant empty = {.name = "empty", .library = contest->empty, .is_empty = true};
     struct seat *seat = &round->seats[c];
     if (seat->worker > 0 && !seat->board->may_launch)
         seat_leave(seat);
     bool taken = seat->worker > 0 ||
                  seat_take(seat, contest, c == contest->count ? &empty : &contest->contestants[c],
                            &round->buffers, round->runner);
-    return (taken && seat_launch(seat, random_u64(round->random))) || fail(round, c, seat->board);
+    return taken && seat_launch(seat, random_u64(round->random));
+}
+
+/* A kernel that has been loaded before is given a second chance to be. */
+static bool launch(struct round *round, int c)
+{
+    struct seat *seat = &round->seats[c];
+    if (try_launch(round, c))
+        return true;
+    if (seat->board && seat->board->not_loaded) {
+        seat_leave(seat);
+        if (try_launch(round, c))
+            return true;
+    }
+    return fail(round, c, seat->board);
 }
 
 /* Where the buffers lie in this round: the same place for all. */

@@ -225,6 +225,5 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
         !make_limits(arena, binding, code, &rule, draw, &random, error))
         return false;
-    plain_raise_limits(plain, binding, draw);
-    return true;
+    return plain_raise_limits(plain, binding, draw, error);
 }

@@ -3,12 +3,15 @@
  * report is the cell's, so all of it may be made up; what is read here chooses words and one kind
  * of failure over another, never success.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "judge/launch.h"
+#include "os/os.h"
 
 /* Which buffer an address belongs to; guards count to the buffer they guard. */
 static bool find_buffer(const struct worker *worker, uint64_t address, int *slot, int *tensor)
@@ -75,6 +78,25 @@ static bool report_fault(struct worker *worker)
     return false;
 }
 
+void fault_quote_line(const struct source *source, const char *said, struct text *out)
+{
+    enum { QUOTE_MOST = 200 };
+    static const char own[] = "kernel.c:";
+    const char *name = strstr(said, own);
+    long line = name ? strtol(name + sizeof own - 1, NULL, 10) : 0;
+    if (line <= 0 || line > INT_MAX)
+        return;
+    const char *text = source->text, *end = source->text + source->length;
+    for (long i = 1; i < line && text; i++) {
+        text = memchr(text, '\n', (size_t)(end - text));
+        text = text ? text + 1 : NULL;
+    }
+    size_t length = 0;
+    while (text && text + length < end && text[length] != '\n' && length < QUOTE_MOST)
+        length++;
+    text_printf(out, "%s:%ld: %.*s", source->name, line, (int)length, text ? text : "");
+}
+
 /* Words of the cell's are the kernel's: only what is plain to read is passed on. */
 static void copy_words(char *out, size_t size, const char *words, size_t most)
 {
@@ -87,6 +109,8 @@ static void copy_words(char *out, size_t size, const char *words, size_t most)
 bool worker_report_end(struct worker *worker, enum waited waited, int status)
 {
     char message[400], words[256];
+    if (waited == WAITED_LOST)
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell could not be waited for");
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel did not return in time");
     if (waited == WAITED_CROWDED) {
@@ -102,9 +126,12 @@ bool worker_report_end(struct worker *worker, enum waited waited, int status)
                  words[0] ? words : "it ended before it was ready");
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, message);
     }
+    if (!sandbox_is_whole(&worker->process))
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, "the namespace of the cell has ended");
     if (worker->seen.state == CELL_FAULT)
         return report_fault(worker);
     if (worker->seen.state == CELL_NO_KERNEL) {
+        worker->result->not_loaded = true;
         snprintf(message, sizeof message, "the kernel could not be loaded: %s", words);
         return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }

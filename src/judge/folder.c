@@ -90,6 +90,7 @@ bool folder_make(struct arena *arena, struct folder *folder, struct error *error
         }
         if (lock >= 0)
             close(lock);
+        rmdir(path); /* or it is there but cannot be locked: for lack of descriptors, say */
     }
     return error_system(error, ERROR_CANNOT_WRITE, "could not make a folder in %s", base);
 }

@@ -3,13 +3,16 @@
  */
 #include "judge/judge.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "judge/private.h"
 #include "os/os.h"
 
@@ -20,18 +23,13 @@ struct judging {
     const struct source *source;
     struct verdict *verdict;
     struct error *error;
-    struct compiled *compiled; /* of all kernels */
-    struct ahead *ahead;
-    int number; /* of this one */
+    struct compiled *compiled; /* released by whoever called */
+    struct ahead *ahead;       /* compiles it, as this number */
+    int number;
     struct yardstick *yardstick;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
 };
-
-static const struct compiled *own_compiled(const struct judging *judging)
-{
-    return &judging->compiled[judging->number];
-}
 
 static bool conclude(struct judging *judging, enum outcome outcome, const char *message)
 {
@@ -42,19 +40,46 @@ static bool conclude(struct judging *judging, enum outcome outcome, const char *
 
 /* ---- seeds and ids ---- */
 
-static uint64_t secret_seed(void)
+/* False when the system has no randomness to give: a seed that can be guessed is no seed. */
+static bool secret_seed(uint64_t *seed, struct error *error)
 {
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = (uint64_t)(clock_seconds() * 1e9);
-    return seed ? seed : 1;
+    for (int tries = 0; tries < 10; tries++)
+        if (getrandom(seed, sizeof *seed, 0) == sizeof *seed && *seed != 0)
+            return true;
+    return error_system(error, ERROR_TOOL_FAILED, "could not draw a secret seed");
 }
 
-/* Names the very draw: seed, case, draw. */
 static const char *failure_id(struct judging *judging, int number, int draw)
 {
     return arena_printf(judging->arena, "%016llx.%d.%d", (unsigned long long)judging->seed, number,
                         draw);
+}
+
+/* Digits only, as failure_id writes them: neither signs nor spaces. */
+static bool parse_digits(const char **at, int base, int least, int most, uint64_t *value)
+{
+    int count = 0;
+    for (*value = 0; count <= most && isxdigit((unsigned char)**at); ++*at, count++) {
+        int digit = isdigit((unsigned char)**at) ? **at - '0' : tolower(**at) - 'a' + 10;
+        if (digit >= base)
+            return false;
+        *value = *value * (uint64_t)base + (uint64_t)digit;
+    }
+    return count >= least && count <= most;
+}
+
+bool judge_id_parse(const char *id, struct judge_options *options)
+{
+    enum { SEED_DIGITS = 16, NUMBER_DIGITS = 6 };
+    uint64_t seed, number, draw;
+    if (!parse_digits(&id, 16, SEED_DIGITS, SEED_DIGITS, &seed) || *id++ != '.' || seed == 0 ||
+        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &number) || *id++ != '.' ||
+        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &draw) || *id)
+        return false;
+    options->seed = seed;
+    options->only_case = (int)number;
+    options->only_draw = (int)draw;
+    return true;
 }
 
 /* ---- words ---- */
@@ -66,23 +91,12 @@ static void name_line(struct judging *judging, const char *offset, struct text *
     if (!tool || !offset[0])
         return;
     const char *address = arena_printf(judging->arena, "0x%s", offset);
-    const char *const arguments[] = {tool, "-e", own_compiled(judging)->library, address, NULL};
+    const char *const arguments[] = {tool, "-e", judging->compiled->library, address, NULL};
     struct tool_run run; /* the object is the kernel's author's, line table and all */
-    tool_run(judging->arena, arguments, own_compiled(judging)->directory, 5, &run);
+    tool_run(judging->arena, arguments, judging->compiled->directory, 5, &run);
     if (!run.started || run.status != 0)
         return;
-    const char *name = strstr(run.output, "kernel.c:");
-    int line = name ? atoi(name + strlen("kernel.c:")) : 0;
-    if (line <= 0)
-        return;
-    const char *text = judging->source->text;
-    for (int i = 1; i < line && text; i++) {
-        text = strchr(text, '\n');
-        text = text ? text + 1 : NULL;
-    }
-    size_t length = text ? strcspn(text, "\n") : 0;
-    text_printf(out, "%s:%d: %.*s", judging->source->name, line, (int)(length > 200 ? 200 : length),
-                text ? text : "");
+    fault_quote_line(judging->source, run.output, out);
 }
 
 static struct mismatch *make_mismatch(struct judging *judging, const struct ir_part *part,
@@ -171,8 +185,8 @@ static struct launch make_launch(const struct judging *judging, const struct che
 {
     return (struct launch){
         .binding = checking->binding,
-        .library = own_compiled(judging)->library,
-        .directory = own_compiled(judging)->directory,
+        .library = judging->compiled->library,
+        .directory = judging->compiled->directory,
         .scratch = scratch_of(checking),
         .threads = judging->options->threads ? judging->options->threads : 1,
         .seconds = patience(judging, checking, sampled),
@@ -335,19 +349,18 @@ static void finish(struct judging *judging)
 static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
-    const struct compiled *compiled = own_compiled(judging);
     if (!ahead_get(judging->arena, judging->ahead, judging->number, judging->error))
         return false;
-    verdict->compile_seconds = compiled->seconds;
+    verdict->compile_seconds = judging->compiled->seconds;
     struct text flags = text_new(judging->arena);
     text_add(&flags, "cc");
     for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
         text_printf(&flags, " %s", *flag);
     verdict->compiler = flags.at;
-    if (compiled->done)
+    if (judging->compiled->done)
         return true;
     conclude(judging, OUTCOME_COMPILE_ERROR, "the kernel does not compile");
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", compiled->output);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", judging->compiled->output);
     return true;
 }
 
@@ -392,6 +405,23 @@ static bool check_kernel(struct judging *judging)
     return good;
 }
 
+/* All kernels of one call, in a struct so that it can run inside memory_try. */
+struct session {
+    struct arena *arena;
+    const struct task *task;
+    const struct source *const *sources;
+    int count;
+    const struct judge_options *options;
+    struct verdict *verdicts;
+    struct error *error;
+    struct candidate *candidates;
+    struct compiled *compiled; /* one per kernel */
+    struct ahead *ahead;
+    struct yardstick yardstick;
+    uint64_t seed;
+    bool good;
+};
+
 /* Those who compile, the judge among them. */
 static int job_count(const struct judge_options *options)
 {
@@ -399,45 +429,75 @@ static int job_count(const struct judge_options *options)
     return options->jobs > 0 ? options->jobs : cores > 0 && cores < 64 ? (int)cores : 1;
 }
 
+static void session_run(void *context)
+{
+    struct session *session = context;
+    const struct judge_options *options = session->options;
+    bool good = true, right = false;
+    for (int i = 0; good && i < session->count; i++)
+        good = compile_prepare(session->arena, session->sources[i], &session->compiled[i],
+                               session->error);
+    if (good)
+        session->ahead =
+            ahead_start(session->arena, session->compiled, session->count, job_count(options));
+    for (int i = 0; good && i < session->count; i++) {
+        struct judging judging = {.arena = session->arena,
+                                  .task = session->task,
+                                  .options = options,
+                                  .source = session->sources[i],
+                                  .verdict = &session->verdicts[i],
+                                  .error = session->error,
+                                  .compiled = &session->compiled[i],
+                                  .ahead = session->ahead,
+                                  .number = i,
+                                  .yardstick = &session->yardstick,
+                                  .seed = session->seed};
+        session->candidates[i].source = session->sources[i];
+        session->candidates[i].verdict = &session->verdicts[i];
+        good = check_kernel(&judging);
+        session->candidates[i].compiled = session->compiled[i];
+        right |= good && session->verdicts[i].outcome == OUTCOME_OK;
+    }
+    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
+    if (good && right && whole)
+        good =
+            time_kernels(session->arena, session->task, options, session->seed, session->candidates,
+                         session->count, &session->yardstick, session->error);
+    session->good = good;
+}
+
 bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct source *const *sources, int count,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error)
 {
-    uint64_t seed = options->seed ? options->seed : secret_seed();
     if (!room_check_task(arena, task, options, error))
         return false;
+    struct session session = {.arena = arena,
+                              .task = task,
+                              .sources = sources,
+                              .count = count,
+                              .options = options,
+                              .verdicts = verdicts,
+                              .error = error,
+                              .seed = options->seed};
+    if (!session.seed && !secret_seed(&session.seed, error))
+        return false;
+    session.candidates = arena_array(arena, (size_t)count + 1, sizeof *session.candidates);
+    session.compiled = arena_array(arena, (size_t)count + 1, sizeof *session.compiled);
+    /* whoever ignores the end of its children is not told how they ended */
+    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    bool changed = sigaction(SIGCHLD, &standard, &before) == 0;
     bool was_open = sandbox_hide(); /* seed and answers are in here */
-    struct candidate *candidates = arena_array(arena, (size_t)count + 1, sizeof *candidates);
-    struct compiled *compiled = arena_array(arena, (size_t)count + 1, sizeof *compiled);
-    struct yardstick yardstick = {0};
-    bool good = true, right = false;
-    for (int i = 0; good && i < count; i++)
-        good = compile_prepare(arena, sources[i], &compiled[i], error);
-    struct ahead *ahead = ahead_start(arena, compiled, good ? count : 0, job_count(options));
-    for (int i = 0; good && i < count; i++) {
-        struct judging judging = {.arena = arena,
-                                  .task = task,
-                                  .options = options,
-                                  .source = sources[i],
-                                  .verdict = &verdicts[i],
-                                  .error = error,
-                                  .compiled = compiled,
-                                  .ahead = ahead,
-                                  .number = i,
-                                  .yardstick = &yardstick,
-                                  .seed = seed};
-        good = check_kernel(&judging);
-        candidates[i] = (struct candidate){sources[i], compiled[i], &verdicts[i]};
-        right |= good && verdicts[i].outcome == OUTCOME_OK;
-    }
-    bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
-    if (good && right && whole)
-        good = time_kernels(arena, task, options, seed, candidates, count, &yardstick, error);
-    ahead_stop(ahead);
-    plain_close(yardstick.plain);
+    if (!memory_try(session_run, &session))
+        session.good = error_set(error, ERROR_OUT_OF_MEMORY, "memory ran out while judging");
+    if (session.ahead)
+        ahead_stop(session.ahead);
+    plain_close(session.yardstick.plain);
     for (int i = 0; i < count; i++)
-        compiled_release(&compiled[i]);
+        compiled_release(&session.compiled[i]);
     sandbox_show(was_open);
-    return good;
+    if (changed)
+        sigaction(SIGCHLD, &before, NULL);
+    return session.good;
 }

@@ -40,6 +40,9 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error);
 
+/* Takes the id of a failure, "SEED.CASE.DRAW", into the options. False when it is none. */
+bool judge_id_parse(const char *id, struct judge_options *options);
+
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);
 

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "judge/launch.h"
 #include "os/os.h"
 
@@ -227,13 +228,20 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status)
         if (got == worker->process.pid)
             return WIFSTOPPED(*status) ? WAITED_STOPPED : WAITED_ENDED;
         if (got < 0 && errno != EINTR)
-            return WAITED_ENDED;
+            return WAITED_LOST;
         if (now() > deadline)
             return WAITED_TOO_LONG;
         if (waits && cell_status(worker, "\nThreads:") > MOST_THREADS)
             return WAITED_CROWDED;
         waits = sigtimedwait(&children, NULL, &pause) < 0;
     }
+}
+
+enum waited worker_continue(struct worker *worker, double seconds, int *status)
+{
+    if (kill(worker->process.pid, SIGCONT) != 0) /* or it would count as hung */
+        return WAITED_LOST;
+    return worker_wait(worker, seconds, status);
 }
 
 /* Room for the buffers, their guards and stacks, and a good deal for the kernel itself. */
@@ -305,8 +313,7 @@ bool worker_start_cell(struct worker *worker, const char *runner)
     worker->result->layers = worker->process.layers;
     if (cell_status(worker, "\nSeccomp:") != SECCOMP_FILTERED)
         worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
-    kill(worker->process.pid, SIGCONT);
-    waited = worker_wait(worker, worker->launch->seconds, &status);
+    waited = worker_continue(worker, worker->launch->seconds, &status);
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
     if (waited != WAITED_STOPPED)
@@ -325,8 +332,7 @@ static bool call_slot(struct worker *worker, int slot)
     worker->control->calls[0] = (uint16_t)slot;
     worker->report->returned = 0;
     int status = 0;
-    kill(worker->process.pid, SIGCONT);
-    enum waited waited = worker_wait(worker, worker->launch->seconds, &status);
+    enum waited waited = worker_continue(worker, worker->launch->seconds, &status);
     if (waited != WAITED_STOPPED)
         return worker_report_end(worker, waited, status);
     if (worker->report->state != CELL_DONE)
@@ -549,23 +555,50 @@ const char *launch_find_runner(struct arena *arena)
     return NULL;
 }
 
+/* What runs in the worker, in a struct so that it can run inside memory_try: unwinding must not
+ * leave the worker, or there would be two judges. */
+struct work_order {
+    const struct launch *launch;
+    const char *runner;
+    int side;
+    struct launch_result *result;
+};
+
+static void work_ordered(void *context)
+{
+    struct work_order *order = context;
+    if (order->launch->sampling)
+        work_sampled(order->launch, order->runner, order->side, order->result);
+    else
+        work(order->launch, order->runner, order->result);
+}
+
 /* In a process of its own; false when that did not end as it should. */
-static bool run_worker(const struct launch *launch, const char *runner, int side,
-                       struct launch_result *shared)
+static bool run_worker_once(struct work_order *order)
 {
     pid_t self = getpid(), worker = fork();
     if (worker == 0) {
         sandbox_follow(self);
-        if (launch->sampling)
-            work_sampled(launch, runner, side, shared);
-        else
-            work(launch, runner, shared);
-        _exit(0);
+        _exit(memory_try(work_ordered, order) ? 0 : 1);
     }
     int status = 0;
     while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
         ;
     return worker > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A kernel that the system does not load is loaded again: was it for lack of memory, or is it the
+ * kernel's own fault? Then it happens again. */
+static bool run_worker(const struct launch *launch, const char *runner, int side,
+                       struct launch_result *shared)
+{
+    struct work_order order = {launch, runner, side, shared};
+    struct launch_result before = *shared;
+    bool alive = run_worker_once(&order);
+    if (!alive || !shared->not_loaded)
+        return alive;
+    *shared = before;
+    return run_worker_once(&order);
 }
 
 bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error)

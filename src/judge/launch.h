@@ -29,7 +29,13 @@ struct worker {
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
 };
 
-enum waited { WAITED_STOPPED, WAITED_ENDED, WAITED_TOO_LONG, WAITED_CROWDED };
+enum waited {
+    WAITED_STOPPED,
+    WAITED_ENDED,
+    WAITED_TOO_LONG,
+    WAITED_CROWDED,
+    WAITED_LOST, /* the system does not say how it is: our fault, not the kernel's */
+};
 
 /* Sets the outcome and returns false. */
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message);
@@ -42,6 +48,8 @@ bool worker_make_buffers(struct worker *worker);
 void worker_release_buffers(struct worker *worker);
 bool worker_start_cell(struct worker *worker, const char *runner);
 enum waited worker_wait(struct worker *worker, double seconds, int *status);
+/* Lets the cell run until it stops again or ends. */
+enum waited worker_continue(struct worker *worker, double seconds, int *status);
 /* Says why the cell ended or did not stop; returns false. */
 bool worker_report_end(struct worker *worker, enum waited waited, int status);
 void worker_output_pointers(const struct worker *worker, int slot, const void **pointers);

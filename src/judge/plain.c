@@ -27,38 +27,39 @@ struct plain {
 
 enum { PLAIN_TENSORS = 128 };
 
-struct plain *plain_open(struct arena *arena, const struct ir_program *program, struct error *error)
+void plain_close(struct plain *plain)
 {
-    struct plain *plain = arena_new(arena, struct plain);
+    if (!plain)
+        return;
+    library_close(plain->library);
+    plain->library = NULL;
+    compiled_release(&plain->compiled);
+}
+
+static bool plain_open(struct arena *arena, struct plain *plain, const struct ir_program *program,
+                       struct error *error)
+{
     struct text text = text_new(arena);
     struct errors problems = errors_new(arena);
     gen_plain_c(&text, program, GEN_PLAIN);
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){"plain.c", text.at, text.length};
     plain->kernel = kernel_parse(arena, source, ir_root(program), &problems);
-    if (!plain->kernel || !compile_cached(arena, source, &plain->compiled, error))
-        return NULL;
     void *symbol = NULL;
-    if (plain->compiled.done)
+    bool good = plain->kernel && compile_cached(arena, source, &plain->compiled, error);
+    if (good && plain->compiled.done)
         plain->library = library_open(plain->compiled.library, error);
     if (plain->library)
         symbol = library_symbol(plain->library, "kernel", error);
     if (!symbol) {
         plain_close(plain);
-        error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' does not compile",
-                  ir_root(program)->name);
-        return NULL;
+        if (!plain->kernel || (good && !plain->compiled.done))
+            error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' does not compile",
+                      ir_root(program)->name);
+        return false;
     }
     memcpy(&plain->entry, &symbol, sizeof symbol);
-    return plain;
-}
-
-void plain_close(struct plain *plain)
-{
-    if (plain && plain->library)
-        library_close(plain->library);
-    if (plain)
-        compiled_release(&plain->compiled);
+    return true;
 }
 
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes)
@@ -74,7 +75,11 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
         return yardstick->plain;
     plain_close(yardstick->plain);
     yardstick->program = program;
-    yardstick->plain = plain_open(arena, program, error);
+    yardstick->plain = NULL;
+    /* kept before it is opened: what it has taken is given back even when memory runs out */
+    yardstick->plain = arena_new(arena, struct plain);
+    if (!plain_open(arena, yardstick->plain, program, error))
+        yardstick->plain = NULL;
     return yardstick->plain;
 }
 
@@ -117,8 +122,9 @@ static bool make_buffers(const struct plain *plain, const struct ir_binding *bin
     return true;
 }
 
+/* Whether it said that it had done the call; false when it could not be run. */
 static bool run_in_child(const struct plain *plain, const struct ir_binding *binding,
-                         const struct stage_set *set)
+                         const struct stage_set *set, bool *done)
 {
     pid_t child = fork();
     if (child == 0)
@@ -127,7 +133,8 @@ static bool run_in_child(const struct plain *plain, const struct ir_binding *bin
     int status = 1;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    *done = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return child > 0 && WIFEXITED(status);
 }
 
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits)
@@ -147,19 +154,23 @@ void plain_raise_output(const struct array *expected, const char *bytes, double 
         limits[i] = fmax(limits[i], 2 * worst);
 }
 
-void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw)
+bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
+                        struct draw *draw, struct error *error)
 {
     const struct ir_part *part = binding->part;
     struct stage_set set = {0};
     if (!make_buffers(plain, binding, &set))
-        return;
+        return error_set(error, ERROR_OUT_OF_MEMORY, "no memory to run the plain kernel of '%s'",
+                         part->name);
     for (int i = 0; i < part->input_count; i++)
         array_encode(&draw->inputs[i], set.tensors[i]);
-    if (run_in_child(plain, binding, &set))
+    bool done, good = run_in_child(plain, binding, &set, &done);
+    if (done)
         for (int o = 0; o < part->output_count; o++)
             if (draw->limits[o])
                 plain_raise_output(&draw->expected[o], set.tensors[part->input_count + o],
                                    draw->limits[o]);
     munmap(set.memory, set.bytes);
+    return good || error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' could not be run",
+                             part->name);
 }

@@ -47,6 +47,11 @@ bool compile_cached(struct arena *arena, const struct source *source, struct com
 int choice_recall(struct arena *arena, const char *question, int count);
 void choice_keep(struct arena *arena, const char *question, int answer);
 
+/* What a compiler said, without what it said about files that are not the kernel's. */
+const char *compile_own_words(struct arena *arena, const char *said);
+/* Whether it plainly says that the kernel is at fault. */
+bool compile_is_refused(const char *said);
+
 /* How a tool fared that works on what a kernel's author wrote. */
 struct tool_run {
     bool started, in_time; /* not started: the judge's fault */
@@ -59,13 +64,13 @@ struct tool_run {
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run);
 
+/* The line of a source that addr2line names: "kernel.c:12: text". Nothing when it names none. */
+void fault_quote_line(const struct source *source, const char *said, struct text *out);
+
 /* ---- the yardstick (plain.c) ---- */
 
 struct draw;
 struct plain;
-/* The plain kernel of a program, compiled and loaded; NULL with the error set. */
-struct plain *plain_open(struct arena *arena, const struct ir_program *program,
-                         struct error *error);
 void plain_close(struct plain *plain);
 /* The last one opened, kept: cases of one program share it. */
 struct yardstick {
@@ -76,9 +81,10 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
                                   const struct ir_program *program, struct error *error);
 /* Bytes of scratch it takes at these sizes. */
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
-/* Allows twice the plain kernel's worst error over this draw, wherever that is more. */
-void plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw);
+/* Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
+ * could not be run: without it an honest kernel may look inaccurate. */
+bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
+                        struct draw *draw, struct error *error);
 /* The same for one output, given what the plain kernel made of it, in the output's type. */
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 
@@ -219,6 +225,7 @@ struct launch_result {
     enum outcome outcome;
     int draw;
     unsigned layers;
+    bool not_loaded; /* the system refused to load the kernel */
     struct comparison comparison;
     int64_t sampled, elements; /* with sampling: so many of so many were compared, per draw */
     uint64_t hash;             /* with sampling: of the outputs of the first draw */

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "os/os.h"
 
 enum {
@@ -100,18 +101,23 @@ static bool compare_calls(struct timer *timer, int calls)
 
 /* ---- batches ---- */
 
+/* Negative when the system does not say. */
 static double cell_cpu_seconds(const struct timer *timer)
 {
     clockid_t clock;
     struct timespec time = {0};
-    if (clock_getcpuclockid(timer->worker.process.pid, &clock) == 0)
-        clock_gettime(clock, &time);
+    if (clock_getcpuclockid(timer->worker.process.pid, &clock) != 0 ||
+        clock_gettime(clock, &time) != 0)
+        return -1;
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+static volatile sig_atomic_t alarm_rang;
 
 static void on_alarm(int signal)
 {
     (void)signal;
+    alarm_rang = 1;
 }
 
 /* Brings slots chosen by chance to the front, in random order. */
@@ -136,14 +142,18 @@ static double run_batch(struct timer *timer, int calls)
     worker->report->returned = 0;
     unsigned patience = (unsigned)(timer->contest->call_seconds * calls) + 2;
     siginfo_t information = {0};
+    alarm_rang = 0;
     alarm(patience);
     double start = now();
-    kill(worker->process.pid, SIGCONT);
-    int waited = waitid(P_PID, (id_t)worker->process.pid, &information, WSTOPPED | WEXITED);
+    int waited = kill(worker->process.pid, SIGCONT);
+    if (waited == 0)
+        do
+            waited = waitid(P_PID, (id_t)worker->process.pid, &information, WSTOPPED | WEXITED);
+        while (waited != 0 && errno == EINTR && !alarm_rang);
     double end = now();
     alarm(0);
     if (waited != 0) {
-        worker_report_end(worker, WAITED_TOO_LONG, 0);
+        worker_report_end(worker, alarm_rang ? WAITED_TOO_LONG : WAITED_LOST, 0);
         return -1;
     }
     if (information.si_code != CLD_STOPPED) {
@@ -225,6 +235,7 @@ static void post(const struct timer *timer, bool good, double seconds, struct se
 {
     board->seconds = seconds;
     board->may_launch = timer->worker.again;
+    board->not_loaded = timer->result.not_loaded;
     snprintf(board->message, sizeof board->message, "%.199s", timer->result.message);
     board->outcome = good ? OUTCOME_OK : timer->result.outcome;
 }
@@ -233,7 +244,10 @@ static void work(struct timer *timer, const char *runner, int line, struct seat_
 {
     bool good = true;
     struct sigaction action = {.sa_handler = on_alarm};
+    sigset_t none;
+    sigemptyset(&none);
     sigaction(SIGALRM, &action, NULL);
+    sigprocmask(SIG_SETMASK, &none, NULL); /* whoever started us may have blocked it */
     while (good) {
         struct order order;
         double seconds = 0;
@@ -249,10 +263,23 @@ static void work(struct timer *timer, const char *runner, int line, struct seat_
     sandbox_kill(&timer->worker.process);
 }
 
-static void be_worker(const struct contest *contest, const struct contestant *contestant,
-                      const struct worker *buffers, const char *runner, int line,
-                      struct seat_board *board)
+/* What a worker is forked for, in a struct so that it can run inside memory_try: running out of
+ * memory must not unwind into what the judge was doing. */
+struct employment {
+    const struct contest *contest;
+    const struct contestant *contestant;
+    const struct worker *buffers;
+    const char *runner;
+    int line;
+    struct seat_board *board;
+};
+
+static void be_worker(void *context)
 {
+    const struct employment *employment = context;
+    const struct worker *buffers = employment->buffers;
+    const struct contest *contest = employment->contest;
+    const struct contestant *contestant = employment->contestant;
     struct launch launch = *buffers->launch;
     struct timer timer = {.contest = contest, .contestant = contestant, .stood = -1};
     launch.library = contestant->library;
@@ -269,7 +296,7 @@ static void be_worker(const struct contest *contest, const struct contestant *co
     timer.slots = arena_array(&timer.arena, (size_t)buffers->slots, sizeof *timer.slots);
     for (int i = 0; i < buffers->slots; i++)
         timer.slots[i] = i;
-    work(&timer, runner, line, board);
+    work(&timer, employment->runner, employment->line, employment->board);
 }
 
 /* ---- the contest's side ---- */
@@ -307,8 +334,8 @@ bool seat_take(struct seat *seat, const struct contest *contest,
     if (seat->worker == 0) {
         sandbox_follow(self);
         close(ends[0]);
-        be_worker(contest, contestant, buffers, runner, ends[1], seat->board);
-        _exit(0);
+        struct employment employment = {contest, contestant, buffers, runner, ends[1], seat->board};
+        _exit(memory_try(be_worker, &employment) ? 0 : 1);
     }
     close(ends[1]);
     seat->line = ends[0];

@@ -13,6 +13,7 @@ struct seat_board {
     enum outcome outcome; /* OK, or why the last batch failed */
     char message[200];
     double seconds;  /* of the last batch, starting and stopping included */
+    bool not_loaded; /* see struct launch_result */
     bool may_launch; /* the worker can start another cell */
 };
 

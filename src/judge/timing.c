@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "judge/command.h"
 #include "judge/refresh.h"
 #include "judge/rival.h"
@@ -326,6 +327,38 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
            timing->empty.done;
 }
 
+/* All of it, in a struct so that it can run inside memory_try. */
+struct timing_call {
+    struct timing *timing;
+    const struct candidate *candidates;
+    int count;
+    bool good;
+};
+
+static void time_cases(void *context)
+{
+    struct timing_call *call = context;
+    const struct task *task = call->timing->task;
+    const struct ir_program *program = NULL;
+    bool good = true;
+    for (int i = 0; good && i < task->case_count; i++) {
+        const struct task_case *task_case = &task->cases[i];
+        bool right = false;
+        for (int c = 0; c < call->count; c++)
+            right |= i < call->candidates[c].verdict->case_count &&
+                     call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK &&
+                     call->candidates[c].verdict->cases[i].sampled == 0;
+        if (!task_case->timed || !right || (program && program != task_case->program))
+            continue; /* another rank is another kernel */
+        if (!program) {
+            program = task_case->program;
+            good = make_everybody(call->timing, call->candidates, call->count, program);
+        }
+        good = good && time_case(call->timing, task_case, i);
+    }
+    call->good = good;
+}
+
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
                   uint64_t seed, const struct candidate *candidates, int count,
                   struct yardstick *yardstick, struct error *error)
@@ -336,25 +369,12 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
                             .options = options,
                             .seed = seed,
                             .error = error};
-    const struct ir_program *program = NULL;
-    bool good = true;
-    for (int i = 0; good && i < task->case_count; i++) {
-        const struct task_case *task_case = &task->cases[i];
-        bool right = false;
-        for (int c = 0; c < count; c++)
-            right |= i < candidates[c].verdict->case_count &&
-                     candidates[c].verdict->cases[i].outcome == OUTCOME_OK &&
-                     candidates[c].verdict->cases[i].sampled == 0;
-        if (!task_case->timed || !right || (program && program != task_case->program))
-            continue; /* another rank is another kernel */
-        if (!program) {
-            program = task_case->program;
-            good = make_everybody(&timing, candidates, count, program);
-        }
-        good = good && time_case(&timing, task_case, i);
-    }
+    struct timing_call call = {&timing, candidates, count, false};
+    bool enough = memory_try(time_cases, &call);
     for (int i = 0; i < timing.rival_count; i++)
         rival_release(&timing.rivals[i]);
     compiled_release(&timing.empty);
-    return good;
+    if (!enough)
+        memory_exhausted();
+    return call.good;
 }

@@ -31,6 +31,8 @@ static int run_in_worker(const struct sandbox_policy *policy, const struct sandb
     pid_t ended = 0;
     for (useconds_t pause = 200; ended == 0; pause += pause < 5000 ? pause / 4 : 0) {
         ended = waitpid(process.pid, &status, WNOHANG);
+        if (ended < 0 && errno == EINTR)
+            ended = 0;
         if (ended == 0 && clock_seconds() > deadline)
             break;
         if (ended == 0)
@@ -40,28 +42,36 @@ static int run_in_worker(const struct sandbox_policy *policy, const struct sandb
         kill(-process.pid, SIGKILL);
         process.pid = 0;
     }
+    bool whole = sandbox_is_whole(&process);
     sandbox_kill(&process);
-    if (ended <= 0)
-        return ended < 0 ? WORKER_FAILED : WORKER_LATE;
+    if (ended < 0 || !whole)
+        return WORKER_FAILED;
+    if (ended == 0)
+        return WORKER_LATE;
     return WIFEXITED(status) ? WEXITSTATUS(status) : WORKER_SIGNALLED;
 }
 
-/* All of it is read, so that the tool does not wait for us, but only the beginning is kept. */
-static char *read_all(struct arena *arena, int descriptor)
+/*
+ * All of it is read, so that the tool does not wait for us, but only the beginning is kept. False
+ * when it could not be read: a tool that nobody listens to ends in ways that are not its own.
+ */
+static bool read_all(int descriptor, char *text)
 {
-    char *text = arena_alloc(arena, OUTPUT_MOST + 1), rest[4096];
+    char rest[4096];
     size_t length = 0;
+    bool good = true;
     for (;;) {
         bool full = length == OUTPUT_MOST;
         ssize_t got = full ? read(descriptor, rest, sizeof rest)
                            : read(descriptor, text + length, OUTPUT_MOST - length);
-        if (got == 0 || (got < 0 && errno != EINTR))
+        good = got >= 0 || errno == EINTR;
+        if (got == 0 || !good)
             break;
         if (!full && got > 0)
             length += (size_t)got;
     }
     text[length] = 0;
-    return text;
+    return good;
 }
 
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
@@ -81,7 +91,8 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
                                     .file_bytes = 256 << 20,
                                     .seconds = seconds};
     int ends[2], status = 0;
-    *run = (struct tool_run){.output = ""};
+    char *output = arena_alloc(arena, OUTPUT_MOST + 1); /* nothing is allocated once it runs */
+    *run = (struct tool_run){.output = output};
     sandbox_available();
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
@@ -95,14 +106,13 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
         _exit(run_in_worker(&policy, &program));
     }
     close(ends[1]);
-    if (worker > 0)
-        run->output = read_all(arena, ends[0]);
+    bool heard = worker > 0 && read_all(ends[0], output);
     close(ends[0]);
     while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
         ;
     run->seconds = clock_seconds() - start;
     int code = worker > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : WORKER_FAILED;
-    run->started = code < WORKER_FAILED;
+    run->started = code < WORKER_FAILED && heard;
     run->in_time = code != WORKER_LATE;
     run->status = code < WORKER_LATE ? code : -1;
 }

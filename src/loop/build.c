@@ -400,3 +400,10 @@ void loop_note(struct loop_block *block, const char *note)
 {
     statement_add(block, LOOP_NOTE)->note = note;
 }
+
+void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset)
+{
+    struct loop_statement *statement = statement_add(block, LOOP_PREFETCH);
+    statement->buffer = buffer;
+    statement->offset = offset;
+}

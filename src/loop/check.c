@@ -220,6 +220,8 @@ static bool check_statement(struct checker *checker, const struct loop_statement
     case LOOP_DECLARE: enter(checker, statement->buffer); return true;
     case LOOP_STORE: return check_store(checker, statement);
     case LOOP_NOTE: return true;
+    case LOOP_PREFETCH:
+        return check_access(checker, statement->buffer, statement->offset, NULL, NULL, 1, false);
     }
     return wrong(checker, "no such statement", "");
 }

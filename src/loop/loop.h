@@ -109,7 +109,8 @@ enum loop_statement_kind {
     LOOP_SET,
     LOOP_DECLARE, /* a STACK buffer */
     LOOP_STORE,
-    LOOP_NOTE, /* a comment */
+    LOOP_NOTE,     /* a comment */
+    LOOP_PREFETCH, /* this place of the buffer will be read soon; it may lie outside */
 };
 
 struct loop_block {
@@ -230,6 +231,7 @@ const struct loop_buffer *loop_stack(struct loop_block *block, const char *name,
 struct loop_statement *loop_store(struct loop_block *block, const struct loop_buffer *buffer,
                                   loop_value offset, loop_value value);
 void loop_note(struct loop_block *block, const char *note);
+void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
 
 /* Takes variables that nobody reads out of a finished block (prune.c). */
 void loop_prune(struct loop_block *block);

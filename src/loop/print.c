@@ -192,6 +192,11 @@ static void print_statement(struct text *out, const struct loop_statement *state
         break;
     case LOOP_STORE: print_store(out, statement); break;
     case LOOP_NOTE: text_printf(out, "# %s\n", statement->note); break;
+    case LOOP_PREFETCH:
+        text_printf(out, "prefetch %s[", statement->buffer->name);
+        print_value(out, statement->offset);
+        text_add(out, "]\n");
+        break;
     }
 }
 

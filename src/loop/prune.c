@@ -44,8 +44,8 @@ static void prune_block(struct pruning *pruning, struct loop_block *block)
             prune_block(pruning, statement.otherwise);
         if (statement.body)
             prune_block(pruning, statement.body);
-        const loop_value values[] = {statement.from,   statement.to,   statement.step,
-                                     statement.value,  statement.mask, statement.count,
+        const loop_value values[] = {statement.from,  statement.to,   statement.step,
+                                     statement.value, statement.mask, statement.count,
                                      statement.offset};
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             mark(pruning, values[v]);

@@ -92,16 +92,19 @@ static bool output_read(int from, struct process_result *result, size_t maximum)
 static bool child_ended(pid_t child)
 {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == child;
+    if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno == ECHILD; /* somebody else has reaped it */
+    return info.si_pid == child;
 }
 
 static int child_reap(pid_t child)
 {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    pid_t got;
+    do
+        got = waitpid(child, &status, 0);
+    while (got < 0 && errno == EINTR);
+    return got == child ? status : SIGKILL; /* how it ended is not known: not well, then */
 }
 
 /* Takes what is already in the pipe: a grandchild may hold it open, so the end is not waited for.
@@ -109,8 +112,13 @@ static int child_reap(pid_t child)
 static void output_drain(int from, struct process_result *result, size_t maximum)
 {
     struct pollfd ready = {.fd = from, .events = POLLIN};
-    while (poll(&ready, 1, 0) > 0 && output_read(from, result, maximum))
-        ;
+    int failures = 0; /* a signal, or a moment without memory */
+    for (int more = 1; more && failures < 3;) {
+        more = poll(&ready, 1, 0);
+        failures += more < 0;
+        if (more > 0)
+            more = output_read(from, result, maximum);
+    }
 }
 
 /* Collects output until the child ends or the time is over; the wait status of the child. */

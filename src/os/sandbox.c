@@ -215,16 +215,19 @@ static bool write_text(const char *path, const char *text)
 static void follow(const int *leash)
 {
     struct pollfd end = {.fd = leash[0], .events = POLLIN};
+    int gone = -1;
     close(leash[1]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (poll(&end, 1, 0) != 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(FAILED_RUN);
+    for (int tries = 0; gone < 0 && tries < 3; tries++)
+        gone = poll(&end, 1, 0);
+    if (gone != 0)
         _exit(FAILED_RUN);
 }
 
 void sandbox_follow(pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(FAILED_RUN);
 }
 
@@ -259,26 +262,33 @@ _Noreturn static void run_confined(const struct sandbox_policy *policy,
 
 /* ---- namespaces ---- */
 
-/* A user namespace in which we are who we were: compilers fail without a map. */
-static bool enter_user_namespace(void)
+/*
+ * A user namespace in which we are who we were: compilers fail without a map. Half of it is worse
+ * than nothing: whoever is nobody inside cannot read files of its own any more.
+ */
+enum entered { ENTERED, ENTERED_NOT, ENTERED_HALF };
+
+static enum entered enter_user_namespace(void)
 {
     char map[64];
     uid_t user = geteuid();
     gid_t group = getegid();
     if (unshare(CLONE_NEWUSER) != 0)
-        return false;
+        return ENTERED_NOT;
     write_text("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "%u %u 1\n", (unsigned)user, (unsigned)user);
     if (!write_text("/proc/self/uid_map", map))
-        return false;
+        return ENTERED_HALF;
     snprintf(map, sizeof map, "%u %u 1\n", (unsigned)group, (unsigned)group);
-    return write_text("/proc/self/gid_map", map);
+    return write_text("/proc/self/gid_map", map) ? ENTERED : ENTERED_HALF;
 }
 
-static unsigned enter_namespaces(unsigned layers)
+/* Those that could be entered; false when none should be used, because one is half made. */
+static bool enter_namespaces(unsigned layers, unsigned *which)
 {
     unsigned entered = 0;
-    if ((layers & SANDBOX_USER) && enter_user_namespace())
+    enum entered user = layers & SANDBOX_USER ? enter_user_namespace() : ENTERED_NOT;
+    if (user == ENTERED)
         entered |= SANDBOX_USER;
     if ((layers & SANDBOX_NET) && unshare(CLONE_NEWNET) == 0)
         entered |= SANDBOX_NET;
@@ -286,12 +296,14 @@ static unsigned enter_namespaces(unsigned layers)
         entered |= SANDBOX_IPC;
     if ((layers & SANDBOX_PID) && unshare(CLONE_NEWPID) == 0)
         entered |= SANDBOX_PID;
-    return entered;
+    *which = entered;
+    return user != ENTERED_HALF;
 }
 
 /* ---- what the host offers ---- */
 
-static bool child_succeeds(bool (*attempt)(void))
+/* What fails once for lack of memory or processes is not taken for a layer that is not there. */
+static bool child_succeeds(bool (*attempt)(void), int tries)
 {
     pid_t child = fork();
     if (child == 0)
@@ -299,12 +311,13 @@ static bool child_succeeds(bool (*attempt)(void))
     int status = 1;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool good = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return good || (tries > 1 && child_succeeds(attempt, tries - 1));
 }
 
 static bool try_user(void)
 {
-    return enter_user_namespace();
+    return enter_user_namespace() == ENTERED;
 }
 /* The others are tried the way they will be used: behind a user namespace where there is one. */
 static bool try_flag(int flag)
@@ -357,12 +370,12 @@ unsigned sandbox_available(void)
     if (known)
         return known;
     unsigned layers = SANDBOX_LIMITS | SANDBOX_PRIVILEGES;
-    layers |= child_succeeds(try_user) ? SANDBOX_USER : 0;
-    layers |= child_succeeds(try_pid) ? SANDBOX_PID : 0;
-    layers |= child_succeeds(try_net) ? SANDBOX_NET : 0;
-    layers |= child_succeeds(try_ipc) ? SANDBOX_IPC : 0;
-    layers |= child_succeeds(try_landlock) ? SANDBOX_LANDLOCK : 0;
-    layers |= child_succeeds(try_seccomp) ? SANDBOX_SECCOMP : 0;
+    layers |= child_succeeds(try_user, 2) ? SANDBOX_USER : 0;
+    layers |= child_succeeds(try_pid, 2) ? SANDBOX_PID : 0;
+    layers |= child_succeeds(try_net, 2) ? SANDBOX_NET : 0;
+    layers |= child_succeeds(try_ipc, 2) ? SANDBOX_IPC : 0;
+    layers |= child_succeeds(try_landlock, 2) ? SANDBOX_LANDLOCK : 0;
+    layers |= child_succeeds(try_seccomp, 2) ? SANDBOX_SECCOMP : 0;
     return known = layers & ~left_out();
 }
 
@@ -393,12 +406,20 @@ static pid_t start_init(const int *leash)
         pause();
 }
 
+/* Waiting for something that was not killed would be for ever: it is tried more than once. */
+static void kill_surely(pid_t pid)
+{
+    for (int i = 0; i < 3; i++)
+        if (kill(pid, SIGKILL) == 0 || errno == ESRCH)
+            return;
+}
+
 static void kill_program(struct sandbox_process *process)
 {
     int status;
     if (process->pid > 0) {
         kill(-process->pid, SIGKILL);
-        kill(process->pid, SIGKILL);
+        kill_surely(process->pid);
         while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
             ;
     }
@@ -435,14 +456,23 @@ bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_pro
     unsigned available = sandbox_available();
     *process = (struct sandbox_process){0};
     prctl(PR_SET_DUMPABLE, 1); /* or the maps of a namespace cannot be written */
-    unsigned namespaces = enter_namespaces(policy->layers & available & LAYERS_NAMESPACES);
+    unsigned namespaces = 0;
+    bool whole = enter_namespaces(policy->layers & available & LAYERS_NAMESPACES, &namespaces);
     prctl(PR_SET_DUMPABLE, 0); /* our memory is no file for a program of the same user */
     process->layers = (policy->layers & available & ~LAYERS_NAMESPACES) | namespaces;
-    if (start_processes(policy, program, available, process))
+    if (whole && start_processes(policy, program, available, process))
         return true;
     error_system(error, ERROR_TOOL_FAILED, "could not start a confined process");
     sandbox_kill(process);
     return false;
+}
+
+bool sandbox_is_whole(const struct sandbox_process *process)
+{
+    siginfo_t information = {0};
+    return process->init <= 0 ||
+           (waitid(P_PID, (id_t)process->init, &information, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            information.si_pid == 0);
 }
 
 bool sandbox_again(const struct sandbox_policy *policy, const struct sandbox_program *program,
@@ -463,7 +493,7 @@ void sandbox_kill(struct sandbox_process *process)
     int status;
     kill_program(process);
     if (process->init > 0) { /* takes everything left in the namespace with it */
-        kill(process->init, SIGKILL);
+        kill_surely(process->init);
         /* and waits until that is reaped, by us where a program made itself a sister */
         for (pid_t ended = 0; ended != process->init && (ended >= 0 || errno == EINTR);)
             ended = waitpid(-1, &status, __WALL);

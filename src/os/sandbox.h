@@ -93,6 +93,9 @@ void sandbox_follow(pid_t parent);
  */
 bool sandbox_start(const struct sandbox_policy *policy, const struct sandbox_program *program,
                    struct sandbox_process *process, struct error *error);
+/* False when the init of the process namespace has ended, which takes the program with it: then
+ * that the program was killed says nothing about the program. */
+bool sandbox_is_whole(const struct sandbox_process *process);
 /*
  * Starts another program where one has run before, in the same namespaces, which costs a fraction.
  * Only where the first one could leave nothing behind there: it had a filter of system calls that

@@ -11,6 +11,7 @@ struct checker {
     struct plan *plan;
     struct error *error;
     int *owner; /* per stage: its group; INLINED */
+    struct skeleton_view view;
 };
 
 enum { INLINED = -1 };
@@ -57,13 +58,13 @@ static bool check_inlined(struct checker *c, int stage)
 /* ---- the order of groups ---- */
 
 /* A stage and, through inlined ones, what it reads must have run before group `group`. */
-static bool check_reads(struct checker *c, int group, int stage, bool *seen)
+static bool check_reads(struct checker *c, int group, int stage, int *seen)
 {
     const struct ir_numbers *after = &c->program->graph->after[stage];
     for (int i = 0; i < after->count; i++) {
         int before = after->at[i];
-        if (c->owner[before] == INLINED && !seen[before]) {
-            seen[before] = true;
+        if (c->owner[before] == INLINED && seen[before] != group + 1) {
+            seen[before] = group + 1;
             if (!check_reads(c, group, before, seen))
                 return false;
         } else if (c->owner[before] > group) {
@@ -186,7 +187,7 @@ static bool check_group(struct checker *c, int number)
         !plan_pins_allow(c->program->pins, plan, c->program->graph, "skeleton", plan->skeleton))
         return error_at(c->error, ERROR_PLAN_PIN, plan->skeleton_place,
                         "a pin forbids skeleton %s for group '%s'", plan->skeleton, plan->name);
-    struct skeleton_group group = skeleton_group_of(c->program, c->plan, number);
+    struct skeleton_group group = skeleton_group_in(c->program, c->plan, &c->view, number);
     if (!skeleton->match(&group, &why_not))
         return error_at(c->error, ERROR_PLAN_ILLEGAL, plan->skeleton_place,
                         "skeleton %s does not fit group '%s': %s", plan->skeleton, plan->name,
@@ -200,10 +201,10 @@ static bool check_group(struct checker *c, int number)
     return true;
 }
 
-bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan, int group,
-                          struct error *error)
+bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan,
+                          const struct skeleton_view *view, int group, struct error *error)
 {
-    struct checker c = {.program = program, .plan = plan, .error = error};
+    struct checker c = {.program = program, .plan = plan, .error = error, .view = *view};
     return check_group(&c, group);
 }
 
@@ -250,13 +251,14 @@ bool skeleton_check(const struct skeleton_program *program, struct plan *plan, s
     }
     if (!check_states(&c))
         return false;
+    int *seen = arena_array(program->arena, (size_t)stages + 1, sizeof *seen);
     for (int g = 0; g < plan->group_count; g++) {
-        bool *seen = arena_array(program->arena, (size_t)stages + 1, sizeof *seen);
         for (int i = 0; i < plan->groups[g].stage_count; i++) {
             if (!check_reads(&c, g, plan->groups[g].stages[i], seen))
                 return false;
         }
     }
+    c.view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {
         if (!check_group(&c, g))
             return false;

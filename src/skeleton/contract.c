@@ -35,9 +35,10 @@ static const char *const tile_n[] = {"2",  "4",  "6",  "8",  "12", "16", "24",
 static const char *const block_m[] = {"16", "32", "48", "64", "96", "128", "192", "256", "384"};
 static const char *const block_n[] = {"32",  "64",  "128",  "192",  "256",  "384",
                                       "512", "768", "1024", "2048", "4096", "1048576"};
-static const char *const block_k[] = {"16", "32", "64", "128", "192", "256", "384", "512", "768"};
+static const char *const block_k[] = {"16",  "32",  "64",  "128", "192",
+                                      "256", "384", "512", "576", "768"};
 static const char *const yes_no[] = {"no", "yes"};
-static const char *const parallels[] = {"tiles", "batch"};
+static const char *const parallels[] = {"none", "tiles", "columns", "batch"};
 static const char *const threads[] = {"1", "2", "4", "8", "16", "32", "64", "128"};
 
 #define SLOT(key, note, values, seed)                                     \
@@ -53,7 +54,7 @@ static const struct plan_slot all_slots[] = {
     SLOT("block.k", "terms summed before sums go back to memory", block_k, 7),
     SLOT("pack.a", "rows are copied into panels first", yes_no, 1),
     SLOT("pack.b", "columns are copied into panels first", yes_no, 1),
-    SLOT("parallel", "what threads share out", parallels, 0),
+    SLOT("parallel", "what threads share out", parallels, 1),
     SLOT("threads", "rows are cut so that so many threads have the same to do", threads, 1),
 };
 
@@ -68,7 +69,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
 struct decisions {
     int lanes;
     int64_t rows, columns, block_m, block_n, block_k, threads;
-    bool pack_a, pack_b, slices;
+    bool pack_a, pack_b, slices, serial, columns_shared;
 };
 
 static struct decisions read_decisions(const struct contract *contract,
@@ -85,8 +86,18 @@ static struct decisions read_decisions(const struct contract *contract,
         .pack_a = !plan_is(plan, "pack.a", "no"),
         .pack_b = !plan_is(plan, "pack.b", "no"),
         .slices = plan_is(plan, "parallel", "batch"),
+        .serial = plan_is(plan, "parallel", "none"),
+        .columns_shared = plan_is(plan, "parallel", "columns"),
     };
     return decisions;
+}
+
+enum { MOST_STACK = 1 << 20 }; /* bytes of packed columns a thread keeps */
+
+static int64_t stack_bytes(const struct contract *contract, const struct decisions *d)
+{
+    int64_t columns = d->block_n > d->columns ? d->block_n : d->columns;
+    return columns * d->block_k * contract->element;
 }
 
 static bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -105,6 +116,9 @@ static bool contract_legal(const struct skeleton_group *group, const struct plan
     if (d.rows * vectors + vectors + 1 > group->target->registers)
         return REFUSE(why_not, "%d x %d sums need more than the %d vector registers", (int)d.rows,
                       (int)vectors, group->target->registers);
+    if (d.columns_shared && d.pack_b && stack_bytes(&contract, &d) > MOST_STACK)
+        return REFUSE(why_not, "a block of %d columns of %d terms is more than %d bytes of stack",
+                      (int)d.block_n, (int)d.block_k, MOST_STACK);
     if (d.slices && contract.sets[CONTRACT_BATCH].count == 0)
         return REFUSE(why_not, "there is no batch to share out");
     return true;
@@ -146,7 +160,7 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     const struct contract_indices *sets = contract.sets;
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
     double batch = sets[CONTRACT_BATCH].size, vectors = (double)d.columns / d.lanes;
-    double used = fmin((double)group->target->threads,
+    double used = fmin(d.serial ? 1 : (double)group->target->threads,
                        d.slices ? batch : ceil(m / (double)d.rows) * ceil(n / (double)d.columns));
     double rate = group->target->fma > 0 ? group->target->fma : 5e10;
     rate *= 2.0 / contract.element; /* a multiply-add is two operations */
@@ -205,20 +219,34 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     int lanes = group->target->vector_bytes / contract->element, rows = 1, vectors = 1;
     choose_tile(contract, lanes, &rows, &vectors);
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
-    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && m * n * k < 1e8;
-    double used = batch ? 1 : group->target->threads;
+    double work = m * n * k;
+    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && work < 1e8;
+    bool alone = !batch && work < 4e5; /* waking threads takes longer */
+    double used = batch || alone ? 1 : group->target->threads;
     SET_NUMBER(arena, plan, "tile.m", tile_m, rows);
     SET_NUMBER(arena, plan, "tile.n", tile_n, vectors * lanes);
     SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? fmax(k, 256) : 512);
-    SET_NUMBER(arena, plan, "block.m", block_m,
-               fmin(256, (double)group->target->l2 / 2 / contract->element / 512));
-    /* few rows: threads take columns */
-    bool wide = m < rows * 2 * used;
-    SET_NUMBER(arena, plan, "block.n", block_n,
-               wide ? fmax(n / used / 2, vectors * lanes) : 1048576);
-    plan_set(arena, plan, "pack.a", n > 3.0 * vectors * lanes || k < 16 ? "yes" : "no");
-    plan_set(arena, plan, "pack.b", m > 2.0 * rows || !contract->columns_contiguous ? "yes" : "no");
-    plan_set(arena, plan, "parallel", batch ? "batch" : "tiles");
+    /* a panel of columns must serve several panels of rows, and the other way round */
+    bool pack_a = !contract->rows_contiguous && n > 2.0 * vectors * lanes;
+    bool pack_b = !contract->columns_contiguous || m > 3.0 * rows;
+    /* few rows, or columns that take more room packed than they have: threads take columns */
+    bool columns = !batch && !alone && n > 4 * m && sets[CONTRACT_N].count > 1;
+    bool wide = !columns && m < rows * 2 * used;
+    double width = vectors * lanes;
+    double block = columns ? fmax(width, floor(65536.0 / fmin(fmax(k, 256), 768) / width) * width)
+                   : wide  ? fmax(n / used / 2, width)
+                           : 1048576;
+    if (columns)
+        SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? ceil(k / 16) * 16 : 384);
+    SET_NUMBER(arena, plan, "block.n", block_n, block);
+    SET_NUMBER(arena, plan, "block.m", block_m, pack_a ? 256 : 96);
+    plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
+    plan_set(arena, plan, "pack.b", pack_b ? "yes" : "no");
+    plan_set(arena, plan, "parallel",
+             columns ? "columns"
+             : batch ? "batch"
+             : alone ? "none"
+                     : "tiles");
     SET_NUMBER(arena, plan, "threads", threads, wide ? 1 : used);
 }
 

@@ -55,7 +55,8 @@ struct contract {
     struct contract_indices sets[CONTRACT_SETS];
     const struct ir_stage *after[CONTRACT_MAX_AFTER]; /* maps of the group, in order */
     int after_count;
-    bool columns_contiguous; /* the second factor is a load whose lanes are neighbours */
+    bool columns_contiguous; /* the second factor is an element, lanes are neighbours */
+    bool rows_contiguous;    /* the first factor is an element, terms are neighbours */
 };
 
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
@@ -75,6 +76,8 @@ struct contract_code {
     int64_t block_m, block_n, block_k; /* rows, columns, terms */
     bool pack_a, pack_b;               /* copied into panels */
     bool slices;                       /* threads share out the batch, not the tiles */
+    bool serial;                       /* one thread does all */
+    bool whole_rows;                   /* rows are packed once, for all terms */
     loop_value m, k;                   /* sizes of the sets */
     loop_value lane_extent;            /* of the index that runs in lanes */
     loop_value lane_blocks;            /* vectors it takes */
@@ -82,6 +85,7 @@ struct contract_code {
     loop_value row_panels, column_panels;
     const struct loop_buffer *a, *b, *partial;
     loop_value slice;                 /* number of the batch; NULL: panels are shared */
+    loop_value column_from;           /* panels of columns are counted from; NULL: from 0 */
     const struct loop_variable *lane; /* stands for the index that runs in lanes */
     loop_value *done;                 /* per tensor: what a map of the group gave here */
 };
@@ -96,6 +100,8 @@ struct contract_columns {
 /* contract_values.c */
 void contract_open_set(struct contract_code *code, struct loop_block *block, enum contract_set set,
                        loop_value number);
+void contract_open_column(struct contract_code *code, struct loop_block *block, loop_value number,
+                          struct contract_columns *columns, int slot);
 void contract_open_columns(struct contract_code *code, struct loop_block *block, loop_value panel,
                            struct contract_columns *columns);
 void contract_open_vector(struct contract_code *code, const struct contract_columns *columns,
@@ -108,8 +114,8 @@ loop_value contract_row_place(struct contract_code *code, loop_value panel, loop
 loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term);
 void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
                         loop_value terms);
-void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value first,
-                           loop_value terms);
+void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
+                           loop_value first, loop_value terms);
 
 /* contract_tile.c: one tile of rows x columns over a block of the sum */
 struct contract_tile {

@@ -69,9 +69,13 @@ static void make_buffers(struct contract_code *code, const struct sizes *sizes)
 {
     struct arena *arena = code->arena;
     int64_t width = (int64_t)code->vectors * code->lanes;
+    const struct ir_size *terms = size_of(arena, code->block_k);
     if (code->pack_a)
-        code->a = scratch(code, "rows", sizes->row_panels, sizes, code->block_k * code->rows);
-    if (code->pack_b)
+        code->a = scratch(code, "rows",
+                          ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels,
+                                       code->whole_rows ? sizes->k : terms),
+                          sizes, code->rows);
+    if (code->pack_b && !code->whole_rows)
         code->b = scratch(code, "columns", sizes->column_panels, sizes, code->block_k * width);
     const struct ir_size *tiles =
         ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, sizes->column_panels);
@@ -111,11 +115,12 @@ static void lower_tiles(struct contract_code *code, struct loop_block *block, in
                         loop_value first, loop_value terms)
 {
     struct arena *arena = code->arena;
-    enum loop_kind kind = code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+    bool shared = !code->slices && !code->serial;
+    enum loop_kind kind = shared ? LOOP_PARALLEL : LOOP_SERIAL;
     int64_t width = (int64_t)code->vectors * code->lanes;
     int64_t wide = code->block_n / width > 0 ? code->block_n / width : 1;
     loop_value zero = loop_integer(arena, 0), columns = loop_integer(arena, wide);
-    loop_value rows = row_step(code, block, code->slices ? 1 : threads);
+    loop_value rows = row_step(code, block, shared ? threads : 1);
     struct loop_variable *row_block, *column_block, *row, *column;
     struct loop_block *body =
         loop_for(block, kind, "rows_from", zero, code->row_panels, rows, &row_block);
@@ -135,7 +140,8 @@ static void lower_tiles(struct contract_code *code, struct loop_block *block, in
     contract_tile(code, tiles, &tile);
 }
 
-static void lower_product(struct contract_code *code, struct loop_block *block, int64_t threads)
+static struct loop_block *terms_loop(struct contract_code *code, struct loop_block *block,
+                                     loop_value *first, loop_value *terms)
 {
     struct arena *arena = code->arena;
     struct loop_variable *from;
@@ -145,14 +151,55 @@ static void lower_product(struct contract_code *code, struct loop_block *block, 
     loop_value end = loop_apply(arena, IR_MAX, code->k, one, NULL);
     struct loop_block *body = loop_for(block, LOOP_SERIAL, "terms_from", zero, end, step, &from);
     loop_note_loop(block, arena_printf(arena, "block.k %lld", (long long)code->block_k));
-    loop_value first = loop_of(arena, from);
-    loop_value terms = loop_min(arena, step, loop_sub(arena, code->k, first));
-    terms = loop_of(arena, loop_let(body, "terms", terms));
+    *first = loop_of(arena, from);
+    *terms = loop_min(arena, step, loop_sub(arena, code->k, *first));
+    *terms = loop_of(arena, loop_let(body, "terms", *terms));
+    return body;
+}
+
+static void lower_product(struct contract_code *code, struct loop_block *block, int64_t threads)
+{
+    loop_value first, terms;
+    struct loop_block *body = terms_loop(code, block, &first, &terms);
     if (code->pack_a)
         contract_pack_rows(code, body, first, terms);
     if (code->pack_b)
-        contract_pack_columns(code, body, first, terms);
+        contract_pack_columns(code, body, code->column_panels, first, terms);
     lower_tiles(code, body, threads, first, terms);
+}
+
+/*
+ * Threads take columns: each packs the columns it works on, a block that stays in its own cache,
+ * and goes through all rows, which were packed before.
+ */
+static void lower_columns(struct contract_code *code, struct loop_block *block)
+{
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    int64_t wide = code->block_n / width > 0 ? code->block_n / width : 1;
+    loop_value zero = loop_integer(arena, 0), first, terms;
+    struct loop_variable *from, *row, *column;
+    if (code->pack_a)
+        contract_pack_rows(code, block, zero, code->k);
+    struct loop_block *body = loop_for(block, LOOP_PARALLEL, "columns_from", zero,
+                                       code->column_panels, loop_integer(arena, wide), &from);
+    loop_note_loop(block, arena_printf(arena, "block.n %lld", (long long)code->block_n));
+    loop_value to = loop_add(arena, loop_of(arena, from), loop_integer(arena, wide));
+    to = loop_of(arena, loop_let(body, "columns_to", loop_min(arena, to, code->column_panels)));
+    if (code->pack_b)
+        code->b =
+            loop_stack(body, "columns", code->contract->dtype, 1, wide * width * code->block_k);
+    code->column_from = loop_of(arena, from);
+    struct loop_block *inner = terms_loop(code, body, &first, &terms);
+    if (code->pack_b)
+        contract_pack_columns(code, inner, to, first, terms);
+    struct loop_block *over =
+        loop_for(inner, LOOP_SERIAL, "column_panel", loop_of(arena, from), to, NULL, &column);
+    struct loop_block *tiles =
+        loop_for(over, LOOP_SERIAL, "row_panel", zero, code->row_panels, NULL, &row);
+    loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
+    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
+    contract_tile(code, tiles, &tile);
 }
 
 static void code_sizes(struct contract_code *code, struct loop_block *block,
@@ -194,6 +241,8 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.pack_a = !plan_is(plan, "pack.a", "no");
     code.pack_b = !plan_is(plan, "pack.b", "no");
     code.slices = plan_is(plan, "parallel", "batch");
+    code.serial = plan_is(plan, "parallel", "none");
+    code.whole_rows = plan_is(plan, "parallel", "columns");
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
@@ -213,6 +262,9 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
         contract_open_set(&code, block, CONTRACT_BATCH, loop_of(arena, slice));
         code.slice = code.slices ? loop_of(arena, slice) : NULL;
     }
-    lower_product(&code, block, plan_number(plan, "threads", 1));
+    if (code.whole_rows)
+        lower_columns(&code, block);
+    else
+        lower_product(&code, block, plan_number(plan, "threads", 1));
     loop_prune(whole);
 }

@@ -98,15 +98,25 @@ static double reuse(const struct contract *contract)
     return m * n / (m + n);
 }
 
+static bool depends(const struct contract *contract, const bool *uses)
+{
+    for (int i = 0; i < contract->stage->index_count; i++) {
+        if (uses[contract->stage->indices[i]])
+            return true;
+    }
+    return false;
+}
+
 /* The terms shared out between the two factors: the way that reuses most. */
 static unsigned choose_factors(struct contract *contract, bool *uses[2])
 {
     unsigned best = 0;
     double best_reuse = -1;
-    for (unsigned second = 1; second < 1u << contract->term_count; second++) {
+    for (unsigned second = 1; second + 1 < 1u << contract->term_count; second++) {
         fill_sets(contract, second, uses);
         bool empty = contract->sets[CONTRACT_M].count + contract->sets[CONTRACT_N].count == 0;
-        if (!empty && reuse(contract) > best_reuse) {
+        if (!empty && depends(contract, uses[0]) && depends(contract, uses[1]) &&
+            reuse(contract) > best_reuse) {
             best_reuse = reuse(contract);
             best = second;
         }
@@ -140,15 +150,15 @@ static bool set_has(const struct contract_indices *set, int index)
     return false;
 }
 
-/* Whether the second factor is an element whose neighbours are neighbours in lanes. */
-static bool lanes_are_neighbours(const struct contract *contract)
+/* Whether a factor is an element of a tensor, and those for neighbours of the index its
+ * neighbours. */
+static bool factor_is_contiguous(const struct contract *contract, bool second, int index)
 {
     const struct ir_nodes *nodes = &contract->stage->nodes;
     const struct ir_part *part = contract->group->part;
-    const struct contract_indices *n = &contract->sets[CONTRACT_N];
-    int lane = n->at[n->count - 1], read = IR_NONE;
+    int read = IR_NONE;
     for (int i = 0; i < contract->term_count; i++) {
-        if (!contract->terms[i].second)
+        if (contract->terms[i].second != second)
             continue;
         if (read != IR_NONE || nodes->at[contract->terms[i].node].op != IR_READ)
             return false;
@@ -160,7 +170,7 @@ static bool lanes_are_neighbours(const struct contract *contract)
     for (int i = 0; i + 1 < rank; i++)
         node_uses(nodes, node->read.at[i], uses, part);
     const struct ir_node *last = rank > 0 ? &nodes->at[node->read.at[rank - 1]] : node;
-    return last->op == IR_INDEX && last->index == lane && !uses[lane] && !node->read.checked &&
+    return last->op == IR_INDEX && last->index == index && !uses[index] && !node->read.checked &&
            node->read.guard == IR_NONE;
 }
 
@@ -170,6 +180,8 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
     bool *uses[2];
     for (int i = 0; i < 2; i++)
         uses[i] = arena_array(group->arena, (size_t)group->part->index_count + 1, sizeof(bool));
+    if (contract->term_count < 2) /* nothing is used again */
+        return REFUSE(why_not, "the sum is of no product");
     unsigned second = choose_factors(contract, uses);
     if (!second)
         return REFUSE(why_not, "no two factors of the sum have indices of their own");
@@ -191,7 +203,11 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
             columns->at[i] = last;
         }
     }
-    contract->columns_contiguous = lanes_are_neighbours(contract);
+    const struct contract_indices *terms = &contract->sets[CONTRACT_K];
+    contract->columns_contiguous =
+        factor_is_contiguous(contract, true, columns->at[columns->count - 1]);
+    contract->rows_contiguous =
+        terms->count == 1 && factor_is_contiguous(contract, false, terms->at[0]);
     return true;
 }
 

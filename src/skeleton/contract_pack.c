@@ -9,32 +9,37 @@
 
 static enum loop_kind shared_loop(const struct contract_code *code)
 {
-    return code->slices ? LOOP_SERIAL : LOOP_PARALLEL;
+    return code->slices || code->serial ? LOOP_SERIAL : LOOP_PARALLEL;
 }
 
-/* Where a panel begins, in elements: slices have panels of their own. */
-static loop_value panel_start(struct contract_code *code, loop_value panel, loop_value panels,
-                              int width)
+/* Slices have panels of their own. */
+static loop_value panel_number(struct contract_code *code, loop_value panel, loop_value panels)
 {
-    struct arena *arena = code->arena;
-    if (code->slice)
-        panel = loop_add(arena, loop_mul(arena, code->slice, panels), panel);
-    return loop_mul(arena, panel, loop_integer(arena, code->block_k * width));
+    if (!code->slice)
+        return panel;
+    return loop_add(code->arena, loop_mul(code->arena, code->slice, panels), panel);
 }
 
+/* `term` counts from the first of the block, or of all when rows are packed whole. */
 loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term)
 {
     struct arena *arena = code->arena;
-    loop_value start = panel_start(code, panel, code->row_panels, code->rows);
-    return loop_add(arena, start, loop_mul(arena, term, loop_integer(arena, code->rows)));
+    loop_value length = code->whole_rows ? code->k : loop_integer(arena, code->block_k);
+    loop_value at = loop_mul(arena, panel_number(code, panel, code->row_panels), length);
+    at = loop_add(arena, at, term);
+    return loop_mul(arena, at, loop_integer(arena, code->rows));
 }
 
 loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term)
 {
     struct arena *arena = code->arena;
-    int width = code->vectors * code->lanes;
-    loop_value start = panel_start(code, panel, code->column_panels, width);
-    return loop_add(arena, start, loop_mul(arena, term, loop_integer(arena, width)));
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    if (code->column_from)
+        panel = loop_sub(arena, panel, code->column_from);
+    else
+        panel = panel_number(code, panel, code->column_panels);
+    loop_value at = loop_mul(arena, panel, loop_integer(arena, code->block_k));
+    return loop_mul(arena, loop_add(arena, at, term), loop_integer(arena, width));
 }
 
 /* Rows next to each other in memory: all rows of the panel are loaded at once. */
@@ -94,16 +99,125 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
     }
 }
 
-void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value first,
-                           loop_value terms)
+/* ---- columns whose terms are neighbours in memory: squares turned over in registers ---- */
+
+static bool steps_by_one(loop_value value, const struct loop_variable *variable,
+                         struct arena *arena)
+{
+    if (value->op != LOOP_LOAD || value->mask)
+        return false;
+    loop_value step = loop_step(arena, value->offset, variable);
+    return step && step->op == LOOP_INTEGER && step->integer == 1;
+}
+
+static bool terms_are_neighbours(struct contract_code *code, const struct contract_columns *columns,
+                                 loop_value first)
+{
+    if (code->contract->sets[CONTRACT_K].count != 1)
+        return false;
+    struct loop_variable *term = arena_new(code->arena, struct loop_variable);
+    *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    contract_open_set(code, NULL, CONTRACT_K,
+                      loop_add(code->arena, first, loop_of(code->arena, term)));
+    contract_open_vector(code, columns, 0);
+    loop_value value = contract_factor(code, true);
+    return steps_by_one(value, term, code->arena) && !steps_by_one(value, code->lane, code->arena);
+}
+
+/* Blocks of `size` x `size` change places across the diagonal: lanes of a and b where bit `size` of
+ * the lane differs from the vector's. */
+static loop_value exchange(struct contract_code *code, loop_value a, loop_value b, int size,
+                           bool upper)
+{
+    int *pattern = arena_array(code->arena, (size_t)code->lanes, sizeof *pattern);
+    for (int i = 0; i < code->lanes; i++) {
+        int lane = i & ~size;
+        if (i & size)
+            pattern[i] = code->lanes + lane + (upper ? size : 0);
+        else
+            pattern[i] = lane + (upper ? size : 0);
+    }
+    return loop_shuffle(code->arena, a, b, pattern, code->lanes);
+}
+
+static void transpose(struct contract_code *code, struct loop_block *block, loop_value *vectors)
+{
+    for (int size = code->lanes / 2; size >= 1; size /= 2) {
+        for (int i = 0; i < code->lanes; i++) {
+            if (i & size)
+                continue;
+            loop_value low = exchange(code, vectors[i], vectors[i + size], size, false);
+            loop_value high = exchange(code, vectors[i], vectors[i + size], size, true);
+            vectors[i] = loop_of(code->arena, loop_let(block, "low", low));
+            vectors[i + size] = loop_of(code->arena, loop_let(block, "high", high));
+        }
+    }
+}
+
+/* One square: the lanes of a vector of columns by as many terms. */
+static void pack_square(struct contract_code *code, struct loop_block *block,
+                        const struct contract_columns *columns, const struct skeleton_lanes *along,
+                        loop_value place)
+{
+    struct arena *arena = code->arena;
+    loop_value vectors[LOOP_MAX_LANES];
+    const struct contract_indices *n = &code->contract->sets[CONTRACT_N];
+    loop_value last = loop_sub(arena, code->lane_extent, loop_integer(arena, 1));
+    for (int i = 0; i < code->lanes; i++) {
+        loop_value column = loop_add(arena, columns->from[0], loop_integer(arena, i));
+        contract_open_vector(code, columns, 0);
+        code->values.indices[n->at[n->count - 1]] = loop_min(arena, column, last);
+        vectors[i] = contract_factor(code, true);
+        skeleton_widen(block, along, &vectors[i], 1);
+        vectors[i] = loop_of(arena, loop_let(block, "along", vectors[i]));
+    }
+    transpose(code, block, vectors);
+    for (int i = 0; i < code->lanes; i++) {
+        int64_t further = (int64_t)i * code->vectors * code->lanes;
+        loop_store(block, code->b, loop_add(arena, place, loop_integer(arena, further)),
+                   vectors[i]);
+    }
+}
+
+/* Panels have room for whole squares: block.k is a multiple of all numbers of lanes. */
+static void pack_squares(struct contract_code *code, struct loop_block *block, loop_value panel,
+                         loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *vector, *term;
+    struct contract_columns columns;
+    loop_value lanes = loop_integer(arena, code->lanes), count = loop_integer(arena, code->vectors);
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "vector", loop_integer(arena, 0), count, NULL, &vector);
+    loop_value number = loop_add(arena, loop_mul(arena, panel, count), loop_of(arena, vector));
+    contract_open_column(code, body, number, &columns, 0);
+    struct loop_block *inner =
+        loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, lanes, &term);
+    loop_value from = loop_of(arena, term);
+    contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, from));
+    loop_value wanted = loop_min(arena, lanes, loop_sub(arena, terms, from));
+    wanted = loop_of(arena, loop_let(inner, "wanted", wanted));
+    struct skeleton_lanes along = {term, code->lanes, from, wanted};
+    loop_value place = contract_column_place(code, panel, from);
+    place = loop_add(arena, place, loop_mul(arena, loop_of(arena, vector), lanes));
+    pack_square(code, inner, &columns, &along, place);
+}
+
+void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
+                           loop_value first, loop_value terms)
 {
     struct arena *arena = code->arena;
     struct loop_variable *panel, *term;
     struct contract_columns columns;
     loop_note(block, "columns into panels");
-    struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
-                                       code->column_panels, NULL, &panel);
+    enum loop_kind kind = code->column_from ? LOOP_SERIAL : shared_loop(code);
+    loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
+    struct loop_block *body = loop_for(block, kind, "panel", from, to, NULL, &panel);
     contract_open_columns(code, body, loop_of(arena, panel), &columns);
+    if (terms_are_neighbours(code, &columns, first)) {
+        pack_squares(code, body, loop_of(arena, panel), first, terms);
+        return;
+    }
     loop_value values[CONTRACT_MAX_VECTORS];
     struct loop_block *inner =
         loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);

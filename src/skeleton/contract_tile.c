@@ -48,6 +48,8 @@ static loop_value row_load(struct contract_code *code, const struct tile *tile,
 {
     struct arena *arena = code->arena;
     if (code->pack_a) {
+        if (code->whole_rows)
+            term = loop_add(arena, tile->at->first, term);
         loop_value place = contract_row_place(code, tile->at->row_panel, term);
         return loop_load(arena, code->a, loop_add(arena, place, loop_integer(arena, row)), 1);
     }

@@ -55,33 +55,36 @@ loop_value contract_row(struct contract_code *code, loop_value panel, loop_value
  * Vectors beyond the last are the last one again: they may be computed, and are never stored. With
  * one N index alone there are no digits, and only the last panel is not whole.
  */
+void contract_open_column(struct contract_code *code, struct loop_block *block, loop_value number,
+                          struct contract_columns *columns, int slot)
+{
+    struct arena *arena = code->arena;
+    loop_value one = loop_integer(arena, 1), lanes = loop_integer(arena, code->lanes);
+    const struct contract_indices *indices = &code->contract->sets[CONTRACT_N];
+    number = loop_min(arena, number, loop_sub(arena, code->vector_total, one));
+    loop_value inner = loop_of(arena, loop_let(block, "vector", number));
+    if (indices->count > 1) {
+        loop_value outer = loop_apply(arena, IR_FLOORDIV, inner, code->lane_blocks, NULL);
+        inner = loop_apply(arena, IR_FLOORMOD, inner, code->lane_blocks, NULL);
+        open_digits(code, block, indices->at, indices->count - 1,
+                    loop_of(arena, loop_let(block, "outer", outer)));
+        for (int j = 0; j + 1 < indices->count; j++)
+            columns->outer[slot][j] = code->values.indices[indices->at[j]];
+    }
+    inner = loop_mul(arena, inner, lanes);
+    columns->from[slot] = loop_of(arena, loop_let(block, "column", inner));
+    loop_value count = loop_sub(arena, code->lane_extent, columns->from[slot]);
+    columns->count[slot] = loop_of(arena, loop_let(block, "count", loop_min(arena, count, lanes)));
+}
+
 void contract_open_columns(struct contract_code *code, struct loop_block *block, loop_value panel,
                            struct contract_columns *columns)
 {
     struct arena *arena = code->arena;
-    loop_value one = loop_integer(arena, 1), lanes = loop_integer(arena, code->lanes);
-    loop_value last = loop_sub(arena, code->vector_total, one);
-    const struct contract_indices *indices = &code->contract->sets[CONTRACT_N];
-    bool alone = indices->count == 1;
-    for (int i = 0; i < code->vectors; i++) {
-        loop_value vector = loop_mul(arena, panel, loop_integer(arena, code->vectors));
-        vector = loop_min(arena, loop_add(arena, vector, loop_integer(arena, i)), last);
-        vector = loop_of(arena, loop_let(block, "vector", vector));
-        loop_value inner = vector;
-        if (!alone) {
-            inner = loop_apply(arena, IR_FLOORMOD, vector, code->lane_blocks, NULL);
-            loop_value outer = loop_apply(arena, IR_FLOORDIV, vector, code->lane_blocks, NULL);
-            open_digits(code, block, indices->at, indices->count - 1,
-                        loop_of(arena, loop_let(block, "outer", outer)));
-            for (int j = 0; j + 1 < indices->count; j++)
-                columns->outer[i][j] = code->values.indices[indices->at[j]];
-        }
-        inner = loop_mul(arena, inner, lanes);
-        columns->from[i] = loop_of(arena, loop_let(block, "column", inner));
-        loop_value count = loop_sub(arena, code->lane_extent, columns->from[i]);
-        count = loop_min(arena, count, lanes);
-        columns->count[i] = loop_of(arena, loop_let(block, "count", count));
-    }
+    loop_value first = loop_mul(arena, panel, loop_integer(arena, code->vectors));
+    for (int i = 0; i < code->vectors; i++)
+        contract_open_column(code, block, loop_add(arena, first, loop_integer(arena, i)), columns,
+                             i);
 }
 
 void contract_open_vector(struct contract_code *code, const struct contract_columns *columns,

@@ -18,6 +18,7 @@ struct grouping {
     struct number_list *users;  /* per tensor: stages that are not inlined and read it in the end */
     int *owner;                 /* per stage: the first stage of its group; IR_NONE: open */
     bool *needed;               /* per tensor, for the set that is tried */
+    int *order;                 /* of groups, as is_ordered found it */
     struct arena scratch;       /* of one try */
 };
 
@@ -309,9 +310,8 @@ static void group_loops(struct grouping *g)
 
 static void group_from(struct grouping *g, int from, int most)
 {
-    int set[GROUP_MOST * 2], *order = NULL, groups;
+    int set[GROUP_MOST * 2], groups;
     int last = from + most - 1 < g->stages - 1 ? from + most - 1 : g->stages - 1;
-    order = arena_array(g->program->arena, (size_t)g->stages + 1, sizeof *order);
     for (int to = last; to > from; to--) {
         if (g->inlined[to] || g->owner[to] != IR_NONE)
             continue;
@@ -319,7 +319,7 @@ static void group_from(struct grouping *g, int from, int most)
         if (count < 2 || set[count - 1] != to || !fits(g, set, count))
             continue;
         own(g, set, count, from);
-        if (is_ordered(g, order, &groups))
+        if (is_ordered(g, g->order, &groups))
             return;
         own(g, set, count, IR_NONE);
     }
@@ -331,21 +331,20 @@ static struct plan *make_plan(struct grouping *g)
     const struct skeleton_program *program = g->program;
     struct arena *arena = program->arena;
     struct plan *plan = arena_new(arena, struct plan);
-    int *order = arena_array(arena, (size_t)g->stages + 1, sizeof *order);
     int *inlined = arena_array(arena, (size_t)g->stages + 1, sizeof *inlined);
     plan->target = "cpu";
     plan->machine = program->target->name;
-    is_ordered(g, order, &plan->group_count);
+    is_ordered(g, g->order, &plan->group_count);
     plan->groups = arena_array(arena, (size_t)plan->group_count + 1, sizeof *plan->groups);
     for (int i = 0; i < plan->group_count; i++) {
-        int *stages = arena_array(arena, (size_t)g->stages + 1, sizeof *stages), count = 0;
-        for (int s = 0; s < g->stages; s++) {
-            if (g->owner[s] == order[i])
-                stages[count++] = s;
+        struct number_list stages = {0};
+        for (int s = g->order[i]; s < g->stages; s++) {
+            if (g->owner[s] == g->order[i])
+                vector_push(arena, &stages, s);
         }
-        plan->groups[i].name = g->graph->names[stages[count - 1]];
-        plan->groups[i].stages = stages;
-        plan->groups[i].stage_count = count;
+        plan->groups[i].name = g->graph->names[stages.at[stages.count - 1]];
+        plan->groups[i].stages = stages.at;
+        plan->groups[i].stage_count = (int)stages.count;
     }
     for (int s = 0; s < g->stages; s++) {
         if (g->inlined[s])
@@ -365,6 +364,7 @@ struct plan *group_stages(const struct skeleton_program *program, const struct g
     g.users = arena_array(program->arena, tensors, sizeof *g.users);
     g.owner = arena_array(program->arena, stages, sizeof *g.owner);
     g.needed = arena_array(program->arena, tensors, sizeof *g.needed);
+    g.order = arena_array(program->arena, stages, sizeof *g.order);
     for (size_t t = 0; t < tensors; t++)
         g.needed[t] = true;
     for (int s = 0; s < g.stages; s++)

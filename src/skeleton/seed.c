@@ -27,8 +27,8 @@ static const struct group_style STYLES[] = {
 };
 
 /* What the skeleton would try first; with pins, as far as they allow it. */
-static int propose(const struct skeleton_program *program, const struct plan *plan, int number,
-                   struct plan_group *variants)
+static int propose(const struct skeleton_program *program, const struct plan *plan,
+                   const struct skeleton_view *view, int number, struct plan_group *variants)
 {
     const struct plan_group *group = &plan->groups[number];
     const struct skeleton *skeleton = skeleton_find(group->skeleton);
@@ -39,7 +39,7 @@ static int propose(const struct skeleton_program *program, const struct plan *pl
     }
     if (!skeleton->seeds)
         return 1;
-    struct skeleton_group seen = skeleton_group_of(program, plan, number);
+    struct skeleton_group seen = skeleton_group_in(program, plan, view, number);
     int count = skeleton->seeds(&seen, variants, SEED_VARIANTS);
     for (int i = 0; i < count; i++) {
         struct plan_group *variant = &variants[i];
@@ -60,17 +60,18 @@ static int propose(const struct skeleton_program *program, const struct plan *pl
 }
 
 /* The group with a skeleton and the first decisions of it that are legal. False: it has none. */
-static bool try_skeleton(const struct skeleton_program *program, struct plan *plan, int number,
+static bool try_skeleton(const struct skeleton_program *program, struct plan *plan,
+                         const struct skeleton_view *view, int number,
                          const struct skeleton *skeleton, double *seconds)
 {
     struct plan_group variants[SEED_VARIANTS];
     struct skeleton_reason why_not = {""};
     struct error error;
-    struct skeleton_group group = skeleton_group_of(program, plan, number);
+    struct skeleton_group group = skeleton_group_in(program, plan, view, number);
     plan->groups[number].skeleton = skeleton->name;
     if (!skeleton->match(&group, &why_not))
         return false;
-    int count = propose(program, plan, number, variants);
+    int count = propose(program, plan, view, number, variants);
     for (int i = 0; i <= count; i++) {
         if (i < count) {
             plan->groups[number] = variants[i];
@@ -78,7 +79,7 @@ static bool try_skeleton(const struct skeleton_program *program, struct plan *pl
             plan->groups[number].decisions = NULL;
             plan->groups[number].decision_count = 0;
         }
-        if (skeleton_check_group(program, plan, number, &error)) {
+        if (skeleton_check_group(program, plan, view, number, &error)) {
             *seconds = skeleton->predict(&group, &plan->groups[number]).seconds;
             return true;
         }
@@ -90,12 +91,13 @@ static bool try_skeleton(const struct skeleton_program *program, struct plan *pl
 static bool decide(const struct skeleton_program *program, struct plan *plan, bool plain)
 {
     struct error error;
+    struct skeleton_view view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {
         struct plan_group best = {0};
         double least = 0, seconds;
         for (const struct skeleton *const *at = skeletons; *at; at++) {
             bool wanted = !plain || strcmp((*at)->name, "plain") == 0;
-            if (!wanted || !try_skeleton(program, plan, g, *at, &seconds))
+            if (!wanted || !try_skeleton(program, plan, &view, g, *at, &seconds))
                 continue;
             if (!best.skeleton || seconds < least) {
                 best = plan->groups[g];
@@ -137,10 +139,11 @@ static void sort_seeds(struct seeds *seeds)
 static void add_variants(const struct skeleton_program *program, struct seeds *seeds)
 {
     const struct plan *best = seeds->at[0].plan;
+    struct skeleton_view view = skeleton_view_new(program, best);
     int slowest = 0;
     double most = -1;
     for (int g = 0; g < best->group_count; g++) {
-        struct skeleton_group group = skeleton_group_of(program, best, g);
+        struct skeleton_group group = skeleton_group_in(program, best, &view, g);
         double seconds =
             skeleton_find(best->groups[g].skeleton)->predict(&group, &best->groups[g]).seconds;
         if (seconds > most) {
@@ -149,7 +152,7 @@ static void add_variants(const struct skeleton_program *program, struct seeds *s
         }
     }
     struct plan_group variants[SEED_VARIANTS];
-    int count = best->group_count ? propose(program, best, slowest, variants) : 0;
+    int count = best->group_count ? propose(program, best, &view, slowest, variants) : 0;
     for (int i = 1; i < count; i++) {
         struct plan *plan = plan_copy(program->arena, best);
         struct error error;

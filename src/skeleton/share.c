@@ -124,26 +124,33 @@ static struct entry *entry_at(loop_value value)
     return (struct entry *)value;
 }
 
-static void entry_count(loop_value value, bool places)
+static void entry_place(loop_value value)
+{
+    if (!value || entry_at(value)->places)
+        return;
+    entry_at(value)->places = true;
+    const loop_value parts[] = {value->a,    value->b,     value->c,        value->offset,
+                                value->mask, value->count, value->otherwise};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        entry_place(parts[i]);
+}
+
+static void entry_count(loop_value value)
 {
     if (!value)
         return;
     struct entry *entry = entry_at(value);
     entry->uses++;
-    if (entry->visited && (entry->places || !places))
+    if (entry->visited)
         return;
-    bool again = entry->visited; /* only to be told that it is part of a place */
     entry->visited = true;
-    entry->places |= places;
-    const struct loop_expression *whole = &entry->value;
-    const loop_value parts[] = {whole->a, whole->b, whole->c, whole->otherwise};
-    const loop_value of_place[] = {whole->offset, whole->mask, whole->count};
+    entry_place(value->offset);
+    entry_place(value->mask);
+    entry_place(value->count);
+    const loop_value parts[] = {value->a,    value->b,     value->c,        value->offset,
+                                value->mask, value->count, value->otherwise};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        entry_count(parts[i], places);
-    for (size_t i = 0; i < sizeof of_place / sizeof *of_place; i++)
-        entry_count(of_place[i], true);
-    if (again)
-        entry->uses--;
+        entry_count(parts[i]);
 }
 
 static bool is_leaf(loop_value value)
@@ -193,6 +200,8 @@ static loop_value entry_rebuild(struct sharing *sharing, const struct entry *ent
     whole->a = entry_write(sharing, whole->a, inside);
     whole->b = entry_write(sharing, whole->b, inside);
     whole->c = entry_write(sharing, whole->c, inside);
+    if (whole->op == LOOP_APPLY) /* as wide as its arguments are now */
+        return loop_rebuild(sharing->arena, &entry->value, whole->a, whole->b, whole->c);
     whole->offset = entry_write(sharing, whole->offset, inside);
     whole->mask = entry_write(sharing, whole->mask, inside);
     whole->count = entry_write(sharing, whole->count, inside);
@@ -233,7 +242,7 @@ static void share(struct sharing *sharing, loop_value *values, int count)
     for (int i = 0; i < count; i++) {
         bool inner = false;
         entries[i] = entry_value(sharing, values[i], &inner);
-        entry_count(entries[i], false);
+        entry_count(entries[i]);
     }
     for (int i = 0; i < count; i++)
         values[i] = lanes_apply(sharing, entry_write(sharing, entries[i], false));

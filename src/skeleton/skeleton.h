@@ -103,6 +103,16 @@ struct skeleton_program *skeleton_program_new(struct arena *arena, const struct 
 /* Group number `group` of a plan, as its skeleton sees it. */
 struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
                                         const struct plan *plan, int group);
+/* The same for many groups of one plan: what they have in common is found once, and holds while
+ * stages stay in their groups. */
+struct skeleton_view {
+    const bool *inlined, *needed; /* per stage; per tensor, as the group that writes it asks */
+};
+struct skeleton_view skeleton_view_new(const struct skeleton_program *program,
+                                       const struct plan *plan);
+struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
+                                        const struct plan *plan, const struct skeleton_view *view,
+                                        int group);
 /*
  * Fills in what the plan leaves open, in the order of the slots, and says whether it can be: stages
  * run after what they read, skeletons fit, values are among those there are and legal together.
@@ -110,8 +120,8 @@ struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
  */
 bool skeleton_check(const struct skeleton_program *program, struct plan *plan, struct error *error);
 /* The same for one group by itself. */
-bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan, int group,
-                          struct error *error);
+bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan,
+                          const struct skeleton_view *view, int group, struct error *error);
 /* The group's slots, with what pins leave of them. */
 void skeleton_open(const struct skeleton_program *program, const struct skeleton_group *group,
                    const struct plan_group *plan, struct plan_slots *slots);

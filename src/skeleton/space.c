@@ -20,7 +20,8 @@ static bool space_fill(void *context, struct plan *plan, int number)
 {
     const struct skeleton_program *program = context;
     struct plan_group *group = &plan->groups[number];
-    struct skeleton_group seen = skeleton_group_of(program, plan, number);
+    struct skeleton_view view = skeleton_view_new(program, plan);
+    struct skeleton_group seen = skeleton_group_in(program, plan, &view, number);
     int start = 0, count = 0;
     while (skeletons[count]) {
         if (group->skeleton && strcmp(skeletons[count]->name, group->skeleton) == 0)
@@ -36,7 +37,7 @@ static bool space_fill(void *context, struct plan *plan, int number)
         group->skeleton = skeleton->name;
         group->decisions = NULL;
         group->decision_count = 0;
-        if (skeleton_check_group(program, plan, number, &error))
+        if (skeleton_check_group(program, plan, &view, number, &error))
             return true;
     }
     return false;

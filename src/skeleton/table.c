@@ -5,10 +5,14 @@
 
 #include <string.h>
 
-extern const struct skeleton skeleton_contract, skeleton_plain;
+extern const struct skeleton skeleton_contract, skeleton_map, skeleton_plain, skeleton_row,
+    skeleton_scan;
 
 const struct skeleton *const skeletons[] = {
     &skeleton_contract,
+    &skeleton_scan,
+    &skeleton_row,
+    &skeleton_map,
     &skeleton_plain, /* fits everything: stays last */
     NULL,
 };

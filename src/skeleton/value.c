@@ -5,6 +5,7 @@
  * Inlining solves the places a map writes to for its indices: y[g*C + c] read at v has g = v / C
  * and c = v % C. What is read under a condition is loaded under that condition, however deep.
  */
+#include <math.h>
 #include <string.h>
 
 #include "skeleton/skeleton.h"
@@ -358,6 +359,26 @@ struct frame { /* a stage at the present indices */
 
 static loop_value frame_node(struct skeleton_values *values, struct frame *frame, int number);
 
+/*
+ * Whether an index place cannot leave its dimension: i of extent D in D, or g*C + c with g of
+ * extent G and c of extent C in G*C.
+ */
+static bool place_is_inside(const struct ir_part *part, const struct ir_nodes *nodes, int number,
+                            const struct ir_size *dimension)
+{
+    const struct ir_node *node = &nodes->at[number];
+    if (node->op == IR_INDEX)
+        return part->indices[node->index].extent &&
+               skeleton_sizes_equal(part->indices[node->index].extent, dimension);
+    if (node->op != IR_ADD || dimension->op != IR_SIZE_MUL ||
+        !place_is_inside(part, nodes, node->b, dimension->b))
+        return false;
+    const struct ir_node *outer = &nodes->at[node->a];
+    return outer->op == IR_MUL && nodes->at[outer->b].op == IR_SIZE &&
+           skeleton_sizes_equal(nodes->at[outer->b].size, dimension->b) &&
+           place_is_inside(part, nodes, outer->a, dimension->a);
+}
+
 static loop_value frame_condition(struct skeleton_values *values, struct frame *frame,
                                   const struct ir_node *node, const loop_value *at)
 {
@@ -367,6 +388,9 @@ static loop_value frame_condition(struct skeleton_values *values, struct frame *
     if (node->read.guard != IR_NONE)
         condition = frame_node(values, frame, node->read.guard);
     for (int i = 0; node->read.checked && i < tensor->rank; i++) {
+        if (place_is_inside(values->group->part, &frame->stage->nodes, node->read.at[i],
+                            tensor->dims[i]))
+            continue;
         loop_value zero = loop_integer(arena, 0), size = skeleton_size(values, tensor->dims[i]);
         condition = both(values, condition, loop_apply(arena, IR_LE, zero, at[i], NULL));
         condition = both(values, condition, loop_less(arena, at[i], size));
@@ -392,6 +416,10 @@ static loop_value frame_read(struct skeleton_values *values, struct frame *frame
     loop_value otherwise = node->read.otherwise == IR_NONE
                                ? loop_number(arena, 0, element->type.dtype)
                                : frame_node(values, frame, node->read.otherwise);
+    bool zero =
+        otherwise->op == LOOP_NUMBER && otherwise->number == 0 && !signbit(otherwise->number);
+    if (zero && element->op == LOOP_LOAD && element->mask && !element->otherwise)
+        return element; /* zero where it is not read, as it is */
     return loop_select(arena, condition, element, otherwise);
 }
 

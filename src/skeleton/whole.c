@@ -61,8 +61,27 @@ static struct span *find_readers(const struct skeleton_program *program, const s
     return of_tensor;
 }
 
-struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
-                                        const struct plan *plan, int group)
+/* The only group that writes the tensor; none, or several: -1. */
+static int *find_writers(const struct skeleton_program *program, const struct plan *plan)
+{
+    int tensors = program->part->tensor_count;
+    int *writer = arena_array(program->arena, (size_t)tensors + 1, sizeof *writer);
+    for (int t = 0; t < tensors; t++)
+        writer[t] = plan->group_count;
+    for (int g = 0; g < plan->group_count; g++) {
+        for (int i = 0; i < plan->groups[g].stage_count; i++) {
+            const struct ir_numbers *writes = &program->graph->writes[plan->groups[g].stages[i]];
+            for (int w = 0; w < writes->count; w++) {
+                int *known = &writer[writes->at[w]];
+                *known = *known == plan->group_count || *known == g ? g : -1;
+            }
+        }
+    }
+    return writer;
+}
+
+struct skeleton_view skeleton_view_new(const struct skeleton_program *program,
+                                       const struct plan *plan)
 {
     const struct ir_part *part = program->part;
     bool *inlined = arena_array(program->arena, (size_t)part->stage_count + 1, sizeof *inlined);
@@ -70,26 +89,41 @@ struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
     for (int i = 0; i < plan->inlined_count; i++)
         inlined[plan->inlined[i]] = true;
     const struct span *readers = find_readers(program, plan, inlined);
+    const int *writer = find_writers(program, plan);
     for (int t = 0; t < part->tensor_count; t++) {
         const struct ir_numbers *writers = &program->graph->writers[t];
         bool computed = writers->count && inlined[writers->at[0]]; /* wherever it is read */
         bool elsewhere =
-            readers[t].high >= 0 && (readers[t].low != group || readers[t].high != group);
+            readers[t].high >= 0 && (readers[t].low != writer[t] || readers[t].high != writer[t]);
         needed[t] = part->tensors[t].role == IR_TENSOR_OUTPUT || (elsewhere && !computed);
     }
+    return (struct skeleton_view){inlined, needed};
+}
+
+struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
+                                        const struct plan *plan, const struct skeleton_view *view,
+                                        int group)
+{
     return (struct skeleton_group){
         .arena = program->arena,
-        .part = part,
+        .part = program->part,
         .graph = program->graph,
         .stages = plan->groups[group].stages,
         .stage_count = plan->groups[group].stage_count,
-        .inlined = inlined,
-        .needed = needed,
+        .inlined = view->inlined,
+        .needed = view->needed,
         .binding = program->binding,
         .fixes = plan->fixes,
         .fix_count = plan->fix_count,
         .target = program->target,
     };
+}
+
+struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
+                                        const struct plan *plan, int group)
+{
+    struct skeleton_view view = skeleton_view_new(program, plan);
+    return skeleton_group_in(program, plan, &view, group);
 }
 
 void skeleton_open(const struct skeleton_program *program, const struct skeleton_group *group,
@@ -111,8 +145,9 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
                                       const struct plan *plan)
 {
     struct skeleton_cost total = {0};
+    struct skeleton_view view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {
-        struct skeleton_group group = skeleton_group_of(program, plan, g);
+        struct skeleton_group group = skeleton_group_in(program, plan, &view, g);
         const struct skeleton *skeleton = skeleton_find(plan->groups[g].skeleton);
         struct skeleton_cost cost = skeleton->predict(&group, &plan->groups[g]);
         total.seconds += cost.seconds;
@@ -128,8 +163,9 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
 struct loop_kernel *skeleton_lower(const struct skeleton_program *program, const struct plan *plan)
 {
     struct loop_kernel *kernel = loop_kernel_new(program->arena, program->part);
+    struct skeleton_view view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {
-        struct skeleton_group group = skeleton_group_of(program, plan, g);
+        struct skeleton_group group = skeleton_group_in(program, plan, &view, g);
         skeleton_find(plan->groups[g].skeleton)->lower(&group, &plan->groups[g], kernel);
     }
     return kernel;

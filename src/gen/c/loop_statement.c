@@ -390,6 +390,11 @@ static void print_statement(struct printer *printer, const struct loop_statement
     case LOOP_DECLARE: print_declare(printer, statement); break;
     case LOOP_STORE: print_store(printer, statement); break;
     case LOOP_NOTE: print_note(printer, statement->note); break;
+    case LOOP_PREFETCH:
+        emit_line(
+            printer->emitter, "__builtin_prefetch(%s);",
+            print_address(printer, statement->buffer, print_resolve(printer, statement->offset)));
+        break;
     }
 }
 

@@ -121,11 +121,40 @@
             "    const $I small = size < " digits ";\n" body                       \
             "    return ($V)((small & (($I)result | sign)) | (~small & ($I)a));\n" \
             "}\n"
-#define WHOLE_BOTH(name, comment, body)                      \
-    {name, "f32", 0, WHOLE(name, comment, "0x1p23f", body)}, \
-    {                                                        \
-        name, "f64", 0, WHOLE(name, comment, "0x1p52", body) \
+/* One instruction of AVX-512; `portable` elsewhere. */
+#define WHOLE_512(type, single, name, mode, portable)                                      \
+    {                                                                                      \
+        name, type, 64,                                                                    \
+            "#ifdef __AVX512F__\n"                                                         \
+            "INLINE $V $V_" name "($V a)\n"                                                \
+            "{\n"                                                                          \
+            "    return __builtin_ia32_rndscalep" single "_mask(a, " mode ", a, -1, 4);\n" \
+            "}\n"                                                                          \
+            "#else\n" portable "#endif\n"                                                  \
     }
+#define DOWN_OR_UP(name, beyond, sign)                                                      \
+    "INLINE $V $V_" name "($V a)\n"                                                         \
+    "{\n"                                                                                   \
+    "    const $V whole = $V_trunc(a);\n"                                                   \
+    "    return ($V)(($I)(whole " sign " ($V)((whole " beyond " a) & ($I)$V_splat(1))) |\n" \
+    "                (($I)a & ($I)$V_splat(-0.0$@)));\n"                                    \
+    "}\n"
+#define FROM_F16                                                                     \
+    "    const $U bits = __builtin_convertvector(a, $U);\n"                          \
+    "    /* exponents of float start so much lower; subnormals too */\n"             \
+    "    const $V size = ($V)((bits & 0x7fff) << 13) * 0x1p112f;\n"                  \
+    "    const $I beyond = (size >= 65536.0f) & 0x7f800000; /* infinite or NaN */\n" \
+    "    return ($V)(($U)size | ($U)beyond | (bits & 0x8000) << 16);\n"
+#define TO_F16                                                                         \
+    "    const $U sign = ($U)a >> 16 & 0x8000, bits = ($U)a & 0x7fffffff;\n"           \
+    "    const $V size = ($V)bits;\n"                                                  \
+    "    const $U low = ($U)(size < 0x1p-14f), big = ($U)(size >= 65520.0f);\n"        \
+    "    /* subnormal: the sum rounds to multiples of 2^-24 */\n"                      \
+    "    const $U small = ($U)(size + 0.5f) - 0x3f000000, none = ($U)(a != a);\n"      \
+    "    const $U normal = (bits + 0xfff + (bits >> 13 & 1) - 0x38000000) >> 13;\n"    \
+    "    const $U finite = (low & small) | (~low & ~big & normal) | (big & 0x7c00);\n" \
+    "    const $U result = sign | (~none & finite) | (none & 0x7e00);\n"               \
+    "    return __builtin_convertvector(result, $W);\n"
 
 const struct vector_piece vector_values[] = {
     {"splat", "", 0, "INLINE $V $V_splat($E a)\n{\n    return ($V){$[a]};\n}\n"},
@@ -176,30 +205,21 @@ const struct vector_piece vector_values[] = {
     BY_LANE_2("i64", "mod", "floor_mod"),
     BY_LANE_2("i64", "quot", "quotient"),
     BY_LANE_2("i64", "rem", "remainder_of"),
-    /* ---- whole numbers ---- */
-    WHOLE_BOTH("trunc", "",
-               "    const $V result = __builtin_convertvector("
-               "__builtin_convertvector(($V)(small & ($I)size), $I), $V);\n"),
-    {"round", "f32", 0,
-     WHOLE("round", "/* Half to even. */\n", "0x1p23f",
-           "    const $V result = (size + 0x1p23f) - 0x1p23f;\n")},
-    {"round", "f64", 0,
-     WHOLE("round", "/* Half to even. */\n", "0x1p52",
-           "    const $V result = (size + 0x1p52) - 0x1p52;\n")},
-    {"floor", FLOATS, 0,
-     "INLINE $V $V_floor($V a)\n"
-     "{\n"
-     "    const $V down = $V_trunc(a);\n"
-     "    return ($V)(($I)(down - ($V)((down > a) & ($I)$V_splat(1))) |\n"
-     "                (($I)a & ($I)$V_splat(-0.0$@)));\n"
-     "}\n"},
-    {"ceil", FLOATS, 0,
-     "INLINE $V $V_ceil($V a)\n"
-     "{\n"
-     "    const $V up = $V_trunc(a);\n"
-     "    return ($V)(($I)(up + ($V)((up < a) & ($I)$V_splat(1))) |\n"
-     "                (($I)a & ($I)$V_splat(-0.0$@)));\n"
-     "}\n"},
+/* ---- whole numbers ---- */
+#define TRUNC                                        \
+    "    const $V result = __builtin_convertvector(" \
+    "__builtin_convertvector(($V)(small & ($I)size), $I), $V);\n"
+#define ROUND(digits) "    const $V result = (size + " digits ") - " digits ";\n"
+    WHOLE_512("f32", "s", "trunc", "11", WHOLE("trunc", "", "0x1p23f", TRUNC)),
+    WHOLE_512("f64", "d", "trunc", "11", WHOLE("trunc", "", "0x1p52", TRUNC)),
+    {"trunc", "f32", 0, WHOLE("trunc", "", "0x1p23f", TRUNC)},
+    {"trunc", "f64", 0, WHOLE("trunc", "", "0x1p52", TRUNC)},
+    WHOLE_512("f32", "s", "round", "8", WHOLE("round", "", "0x1p23f", ROUND("0x1p23f"))),
+    WHOLE_512("f64", "d", "round", "8", WHOLE("round", "", "0x1p52", ROUND("0x1p52"))),
+    {"round", "f32", 0, WHOLE("round", "/* Half to even. */\n", "0x1p23f", ROUND("0x1p23f"))},
+    {"round", "f64", 0, WHOLE("round", "/* Half to even. */\n", "0x1p52", ROUND("0x1p52"))},
+    {"floor", FLOATS, 0, DOWN_OR_UP("floor", ">", "-")},
+    {"ceil", FLOATS, 0, DOWN_OR_UP("ceil", "<", "+")},
     /* ---- from one type to another ---- */
     CONVERT("f32", "from_f64", "$D", TO("$V", "a")),
     CONVERT("f64", "from_f32", "$F", TO("$V", "a")),
@@ -223,15 +243,15 @@ const struct vector_piece vector_values[] = {
     CONVERT("i8", "from_i64", "$L", TO("$V", TO("$S", TO("$M", "a")))),
     CONVERT("u8", "from_i64", "$L", TO("$V", TO("$W", TO("$M", "a")))),
     CONVERT("f32", "from_bf16", "$W", "($V)(" TO("$X", "a") " << 16)"),
-    {"from_f16", "f32", 0,
+    {"from_f16", "f32", 64,
      "INLINE $V $V_from_f16($W a)\n"
      "{\n"
-     "    const $U bits = __builtin_convertvector(a, $U);\n"
-     "    /* exponents of float start so much lower; subnormals too */\n"
-     "    const $V size = ($V)((bits & 0x7fff) << 13) * 0x1p112f;\n"
-     "    const $I beyond = (size >= 65536.0f) & 0x7f800000; /* infinite or NaN */\n"
-     "    return ($V)(($U)size | ($U)beyond | (bits & 0x8000) << 16);\n"
+     "#ifdef __AVX512F__\n"
+     "    typedef short words __attribute__((vector_size(32)));\n"
+     "    return __builtin_ia32_vcvtph2ps512_mask((words)a, ($V){0}, -1, 4);\n"
+     "#else\n" FROM_F16 "#endif\n"
      "}\n"},
+    {"from_f16", "f32", 0, "INLINE $V $V_from_f16($W a)\n{\n" FROM_F16 "}\n"},
     {"from_f8e5", "f32", 0,
      "INLINE $V $V_from_f8e5($Y a)\n"
      "{\n"
@@ -253,21 +273,17 @@ const struct vector_piece vector_values[] = {
      "    const $U kept = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;\n"
      "    return __builtin_convertvector((kept & ~none) | (none & 0x7fc0), $W);\n"
      "}\n"},
-    {"to_f16", "f32", 0,
+    {"to_f16", "f32", 64,
      "/* To the nearest, ties to even. */\n"
      "INLINE $W $V_to_f16($V a)\n"
      "{\n"
-     "    const $U sign = ($U)a >> 16 & 0x8000, bits = ($U)a & 0x7fffffff;\n"
-     "    const $V size = ($V)bits;\n"
-     "    const $U low = ($U)(size < 0x1p-14f), big = ($U)(size >= 65520.0f), none = ($U)(a != "
-     "a);\n"
-     "    /* subnormal: the sum rounds to multiples of 2^-24 */\n"
-     "    const $U small = ($U)(size + 0.5f) - 0x3f000000;\n"
-     "    const $U normal = (bits + 0xfff + (bits >> 13 & 1) - 0x38000000) >> 13;\n"
-     "    const $U finite = (low & small) | (~low & ~big & normal) | (big & 0x7c00);\n"
-     "    const $U result = sign | (~none & finite) | (none & 0x7e00);\n"
-     "    return __builtin_convertvector(result, $W);\n"
+     "#ifdef __AVX512F__\n"
+     "    typedef short words __attribute__((vector_size(32)));\n"
+     "    return ($W)__builtin_ia32_vcvtps2ph512_mask(a, 0, (words){0}, -1);\n"
+     "#else\n" TO_F16 "#endif\n"
      "}\n"},
+    {"to_f16", "f32", 0,
+     "/* To the nearest, ties to even. */\nINLINE $W $V_to_f16($V a)\n{\n" TO_F16 "}\n"},
 #define TO_CODED(types, name, result, function)       \
     {                                                 \
         name, types, 0,                               \

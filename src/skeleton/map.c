@@ -1,0 +1,302 @@
+/*
+ * Maps over the same domain, computed together, element by element. Indices that are one in memory
+ * everywhere become one loop; lanes run along the index the first result is dense in.
+ */
+#include <string.h>
+
+#include "skeleton/nest.h"
+#include "skeleton/slots.h"
+
+static bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
+                     struct skeleton_reason *why_not)
+{
+    for (int i = 0; i < group->stage_count; i++) {
+        if (group->part->stages[group->stages[i]].kind != IR_MAP) {
+            nest_refuse(why_not, "not every stage is a map");
+            return false;
+        }
+    }
+    if (!nest_init(nest, group, why_not))
+        return false;
+    for (int i = 0; i < group->stage_count; i++) {
+        const struct ir_stage *stage = nest_stage(nest, i);
+        struct nest_axes own = nest_axes_of(nest, stage, 0, stage->index_count);
+        if (i == 0)
+            *axes = own;
+        if (!nest_axes_same(axes, &own)) {
+            nest_refuse(why_not, "the maps run over different domains");
+            return false;
+        }
+    }
+    return nest_reads_own(nest, why_not);
+}
+
+static bool map_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
+{
+    struct nest nest;
+    struct nest_axes axes;
+    return map_fits(group, &nest, &axes, why_not);
+}
+
+/* ---- decisions ---- */
+
+struct map_shape { /* of the group at the sizes it is to be good at */
+    struct nest nest;
+    struct nest_chains chains;
+    int64_t inner, outer; /* iterations of the last chain, of the others together */
+    double bytes, operations;
+};
+
+static struct map_shape map_shape_of(const struct skeleton_group *group)
+{
+    struct map_shape shape = {.outer = 1, .inner = 1};
+    struct nest_axes axes;
+    struct skeleton_reason ignored;
+    map_fits(group, &shape.nest, &axes, &ignored);
+    shape.chains = nest_chain(&shape.nest, group->arena, &axes);
+    for (int i = 0; i < shape.chains.count; i++) {
+        int64_t extent = nest_extent(&shape.nest, &shape.chains.at[i]);
+        shape.outer *= i + 1 < shape.chains.count ? extent : 1;
+        shape.inner = extent;
+    }
+    shape.bytes = nest_bytes(&shape.nest);
+    for (int i = 0; i < group->stage_count; i++)
+        shape.operations += nest_operations(&shape.nest, nest_stage(&shape.nest, i));
+    return shape;
+}
+
+static const char *const UNROLLS[] = {"1", "2", "4", "8"};
+static const char *const CHUNKS[] = {"1024", "2048", "4096", "8192", "16384", "65536"};
+
+static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
+{
+    struct map_shape shape = map_shape_of(group);
+    int lanes = group->target->vector_bytes / nest_value_bytes(&shape.nest);
+    double large = 0.5 * (double)group->target->l3;
+    slots_add_threads(group, slots, shape.bytes, shape.operations);
+    slots_add_lanes(group, slots, shape.inner * 2 <= lanes ? 1 : lanes);
+    slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);
+    slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 6, 3);
+    slots_add_stores(group, slots, shape.bytes > large);
+}
+
+static bool map_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct skeleton_reason *why_not)
+{
+    int64_t lanes = plan_number(plan, "lanes", 1), unroll = plan_number(plan, "unroll", 1);
+    if (plan_number(plan, "chunk", 8192) % (lanes * unroll) != 0) {
+        nest_refuse(why_not, "a chunk is no multiple of lanes * unroll");
+        return false;
+    }
+    return map_match(group, why_not);
+}
+
+static struct skeleton_cost map_predict(const struct skeleton_group *group,
+                                        const struct plan_group *plan)
+{
+    struct map_shape shape = map_shape_of(group);
+    struct skeleton_cost cost = {.bytes = shape.bytes, .operations = shape.operations};
+    cost.vectors = (int)plan_number(plan, "unroll", 1) * 4;
+    slots_predict(group, plan, &cost);
+    return cost;
+}
+
+/* ---- loops ---- */
+
+struct map_lowering {
+    const struct skeleton_group *group;
+    const struct plan_group *plan;
+    struct arena *arena;
+    struct nest nest;
+    struct nest_chains chains;
+    int lane_chain;
+    struct skeleton_values values;
+    int lanes, unroll;
+    bool streaming, masks;
+    /* what is stored: places and values in turn */
+    loop_value *stored;
+    const struct loop_buffer **buffers;
+    int store_count;
+};
+
+/* What the group itself defines is its value at the same point. */
+static loop_value map_resolve(void *context, struct skeleton_values *values, int tensor,
+                              const loop_value *at)
+{
+    (void)at;
+    const struct map_lowering *lowering = context;
+    const struct ir_stage *stage = nest_definer(&lowering->nest, tensor);
+    if (!stage)
+        return NULL;
+    return skeleton_round(values, tensor, skeleton_value(values, stage, stage->writes[0].value));
+}
+
+static void map_collect(struct map_lowering *lowering)
+{
+    const struct skeleton_group *group = lowering->group;
+    struct skeleton_values *values = &lowering->values;
+    size_t most = (size_t)group->stage_count;
+    lowering->store_count = 0;
+    lowering->stored = arena_array(lowering->arena, 2 * most, sizeof *lowering->stored);
+    lowering->buffers = arena_array(lowering->arena, most, sizeof *lowering->buffers);
+    for (int i = 0; i < group->stage_count; i++) {
+        const struct ir_stage *stage = nest_stage(&lowering->nest, i);
+        int tensor = stage->writes[0].tensor;
+        if (!group->needed[tensor])
+            continue;
+        loop_value at[IR_MAX_RANK];
+        for (int d = 0; d < group->part->tensors[tensor].rank; d++)
+            at[d] = skeleton_value(values, stage, stage->writes[0].at[d]);
+        int number = lowering->store_count++;
+        lowering->buffers[number] = skeleton_buffer(values, tensor);
+        lowering->stored[2 * number] = skeleton_offset(values, tensor, at);
+        lowering->stored[2 * number + 1] =
+            skeleton_round(values, tensor, skeleton_value(values, stage, stage->writes[0].value));
+    }
+}
+
+/* The chain along which the first result is dense, else the last. */
+static int map_lane_chain(const struct map_lowering *lowering)
+{
+    for (int i = lowering->chains.count - 1; i >= 0 && lowering->store_count > 0; i--) {
+        loop_value step =
+            loop_step(lowering->arena, lowering->stored[0], lowering->chains.at[i].variable);
+        if (step && step->op == LOOP_INTEGER && step->integer == 1)
+            return i;
+    }
+    return lowering->chains.count - 1;
+}
+
+/* The stores of `lanes` elements from `from` on. */
+static void map_body(struct map_lowering *lowering, struct loop_block *block, loop_value from,
+                     int lanes, loop_value count)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *chain = &lowering->chains.at[lowering->lane_chain];
+    const struct skeleton_lanes along = {chain->variable, lanes, from, count};
+    int values = lowering->store_count;
+    loop_value *wide = arena_array(arena, (size_t)values + 1, sizeof *wide);
+    for (int i = 0; i < values; i++)
+        wide[i] = lowering->stored[2 * i + 1];
+    skeleton_widen(block, &along, wide, values);
+    for (int i = 0; i < values; i++) {
+        loop_value offset = lowering->stored[2 * i];
+        loop_value step = loop_step(arena, offset, chain->variable);
+        bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
+        if (!dense)
+            offset =
+                loop_splat(arena, loop_widen(arena, offset, chain->variable, lanes, NULL), lanes);
+        offset = loop_substitute(arena, offset, chain->variable, from);
+        struct loop_statement *store =
+            loop_store(block, lowering->buffers[i], offset, loop_splat(arena, wide[i], lanes));
+        store->count = dense ? count : NULL;
+        if (!dense && count)
+            store->mask = nest_live(arena, lanes, count);
+        store->streaming = dense && lowering->streaming && !count && lanes > 1;
+    }
+}
+
+/* The inner loop over from..to: whole vectors, then the rest. */
+static void map_along(struct map_lowering *lowering, struct loop_block *block, loop_value from,
+                      loop_value to)
+{
+    struct arena *arena = lowering->arena;
+    const char *name = lowering->chains.at[lowering->lane_chain].variable->name;
+    int step = lowering->lanes * lowering->unroll;
+    loop_value whole = loop_sub(
+        arena, to,
+        loop_apply(arena, IR_REM, loop_sub(arena, to, from), loop_integer(arena, step), NULL));
+    whole = loop_of(arena, loop_let(block, "whole", whole));
+    struct loop_variable *counter;
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, name, from, whole, loop_integer(arena, step), &counter);
+    for (int i = 0; i < lowering->unroll; i++)
+        map_body(lowering, body,
+                 loop_add(arena, loop_of(arena, counter), loop_integer(arena, i * lowering->lanes)),
+                 lowering->lanes, NULL);
+    if (step == 1)
+        return;
+    int lanes = lowering->masks ? lowering->lanes : 1;
+    body = loop_for(block, LOOP_SERIAL, name, whole, to, loop_integer(arena, lanes), &counter);
+    loop_note_loop(block, "what is left of a whole vector");
+    loop_value count = loop_sub(arena, to, loop_of(arena, counter));
+    if (lowering->unroll > 1)
+        count = loop_min(arena, count, loop_integer(arena, lanes));
+    map_body(lowering, body, loop_of(arena, counter), lanes, lanes == 1 ? NULL : count);
+}
+
+static void map_nest(struct map_lowering *lowering, struct loop_block *block)
+{
+    struct arena *arena = lowering->arena;
+    enum loop_kind kind = plan_is(lowering->plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
+    int64_t chunk = plan_number(lowering->plan, "chunk", 8192);
+    for (int i = 0; i < lowering->chains.count; i++) {
+        struct nest_chain *chain = &lowering->chains.at[i];
+        struct loop_variable *counter;
+        if (i == lowering->lane_chain)
+            continue;
+        block = loop_for(block, kind, chain->variable->name, loop_integer(arena, 0),
+                         skeleton_size(&lowering->values, chain->extent), NULL, &counter);
+        nest_bind(&lowering->nest, &lowering->values, chain, loop_of(arena, counter));
+    }
+    lowering->values.memo = NULL;
+    map_collect(lowering);
+    if (lowering->lane_chain < 0) {
+        skeleton_share(block, lowering->stored, 2 * lowering->store_count);
+        for (int i = 0; i < lowering->store_count; i++)
+            loop_store(block, lowering->buffers[i], lowering->stored[2 * i],
+                       lowering->stored[2 * i + 1]);
+        return;
+    }
+    struct nest_chain *chain = &lowering->chains.at[lowering->lane_chain];
+    loop_value extent = skeleton_size(&lowering->values, chain->extent), from, to = extent;
+    from = loop_integer(arena, 0);
+    struct loop_variable *counter;
+    if (kind == LOOP_PARALLEL) {
+        struct loop_block *body = loop_for(block, kind, "from", loop_integer(arena, 0), extent,
+                                           loop_integer(arena, chunk), &counter);
+        loop_note_loop(block, "elements a thread takes at a time");
+        block = body;
+        from = loop_of(arena, counter);
+        to = loop_min(arena, loop_add(arena, from, loop_integer(arena, chunk)), extent);
+        to = loop_of(arena, loop_let(block, "to", to));
+    } else {
+        block = loop_if(block, loop_less(arena, from, extent));
+    }
+    const struct loop_variable *variables[] = {chain->variable};
+    skeleton_hoist(block, variables, 1, lowering->stored, 2 * lowering->store_count);
+    map_along(lowering, block, from, to);
+}
+
+static void map_lower(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct loop_kernel *kernel)
+{
+    struct arena *arena = kernel->arena;
+    struct map_lowering lowering = {.group = group, .plan = plan, .arena = arena};
+    struct nest_axes axes;
+    struct skeleton_reason ignored;
+    map_fits(group, &lowering.nest, &axes, &ignored);
+    lowering.chains = nest_chain(&lowering.nest, arena, &axes);
+    lowering.lanes = (int)plan_number(plan, "lanes", 1);
+    lowering.unroll = (int)plan_number(plan, "unroll", 1);
+    lowering.streaming = plan_is(plan, "stores", "streaming");
+    lowering.masks = group->target->masks;
+    lowering.values = (struct skeleton_values){
+        .group = group, .kernel = kernel, .resolve = map_resolve, .context = &lowering};
+    lowering.values.indices =
+        arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
+    nest_bind_all(&lowering.nest, &lowering.values, &lowering.chains);
+    map_collect(&lowering);
+    lowering.lane_chain = map_lane_chain(&lowering);
+    map_nest(&lowering, loop_function(kernel, plan->name, slots_note(group)));
+}
+
+const struct skeleton skeleton_map = {
+    .name = "map",
+    .note = "maps over one domain, element by element",
+    .match = map_match,
+    .open = map_open,
+    .legal = map_legal,
+    .predict = map_predict,
+    .lower = map_lower,
+};

@@ -1,0 +1,499 @@
+/*
+ * Stages that share their left indices and reduce over the same axes: softmax, normalisations,
+ * sums and extremes along any axis, losses. A row is gone over in passes while it is in the cache;
+ * or, when there are few rows, each pass is shared by all threads.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "skeleton/row.h"
+#include "skeleton/slots.h"
+
+/* ---- sorting out ---- */
+
+static bool monoid_fits(const struct row_group *row, const struct ir_stage *stage,
+                        struct skeleton_reason *why_not)
+{
+    enum ir_monoid_kind kind = stage->monoid->kind;
+    if (kind <= IR_ANY)
+        return true;
+    if (kind != IR_ARGMAX && kind != IR_ARGMIN) {
+        nest_refuse(why_not, "no accumulators for %s", stage->monoid->name);
+        return false;
+    }
+    const struct ir_node *place = &stage->nodes.at[stage->writes[1].value];
+    if (place->op != IR_INDEX || row->reduced.count != 1 || stage->predicate != IR_NONE ||
+        row->nest.axis_of[place->index] != row->reduced.at[0]) {
+        nest_refuse(why_not, "%s of something else than the index", stage->monoid->name);
+        return false;
+    }
+    return true;
+}
+
+static bool axes_join(const struct row_group *row, const struct nest_axes *axes)
+{
+    struct nest_axes both = row->left;
+    for (int i = 0; i < row->reduced.count; i++)
+        both.at[both.count++] = row->reduced.at[i];
+    return nest_axes_same(&both, axes);
+}
+
+static bool stage_sort(struct row_group *row, struct row_stage *stage,
+                       struct skeleton_reason *why_not)
+{
+    const struct ir_stage *ir = stage->stage;
+    struct nest_axes all = nest_axes_of(&row->nest, ir, 0, ir->index_count);
+    struct nest_axes left = nest_axes_of(&row->nest, ir, 0, ir->left_count);
+    struct nest_axes reduced = nest_axes_of(&row->nest, ir, ir->left_count, ir->index_count);
+    bool map = ir->kind == IR_MAP;
+    if (map && nest_axes_same(&all, &row->left))
+        stage->kind = ROW_VALUE;
+    else if (map && axes_join(row, &all))
+        stage->kind = ROW_MAP;
+    else if (map && ir->index_count == 0)
+        stage->kind = ROW_FINAL;
+    else if (!map && nest_axes_same(&left, &row->left) && nest_axes_same(&reduced, &row->reduced))
+        stage->kind = ROW_REDUCE;
+    else if (!map && ir->left_count == 0 && ir->monoid->width == 1 &&
+             (nest_axes_same(&all, &row->left) || axes_join(row, &all)))
+        stage->kind = ROW_TOTAL;
+    else {
+        nest_refuse(why_not, "%s has other indices than the rows",
+                    row->nest.group->part->tensors[ir->writes[0].tensor].name);
+        return false;
+    }
+    stage->elements = stage->kind == ROW_TOTAL && !nest_axes_same(&all, &row->left);
+    return map || monoid_fits(row, ir, why_not);
+}
+
+/* The pass after which everything a stage reads is known. */
+static int stage_ready(const struct row_group *row, const struct ir_stage *ir, int depth);
+
+static int tensor_ready(const struct row_group *row, int tensor, int depth)
+{
+    const struct skeleton_group *group = row->nest.group;
+    for (int i = 0; i < row->stage_count; i++) {
+        const struct row_stage *stage = &row->stages[i];
+        for (int k = 0; k < stage->stage->write_count; k++) {
+            if (stage->stage->writes[k].tensor != tensor)
+                continue;
+            return stage->kind == ROW_REDUCE ? stage->pass
+                                             : stage_ready(row, stage->stage, depth + 1);
+        }
+    }
+    int ready = 0;
+    for (int i = 0; i < group->part->stage_count && depth < 64; i++) {
+        const struct ir_stage *ir = &group->part->stages[i];
+        if (!group->inlined[i] || ir->kind != IR_MAP || ir->writes[0].tensor != tensor)
+            continue;
+        int own = stage_ready(row, ir, depth + 1);
+        ready = own > ready ? own : ready;
+    }
+    return ready;
+}
+
+static int stage_ready(const struct row_group *row, const struct ir_stage *ir, int depth)
+{
+    int ready = 0;
+    for (int i = 0; i < ir->nodes.count; i++) {
+        if (ir->nodes.at[i].op != IR_READ)
+            continue;
+        int own = tensor_ready(row, ir->nodes.at[i].read.tensor, depth);
+        ready = own > ready ? own : ready;
+    }
+    return ready;
+}
+
+static bool passes_sort(struct row_group *row, struct skeleton_reason *why_not)
+{
+    for (int i = 0; i < row->stage_count; i++) {
+        struct row_stage *stage = &row->stages[i];
+        bool along = stage->kind == ROW_REDUCE || stage->kind == ROW_MAP || stage->elements;
+        stage->pass = along ? stage_ready(row, stage->stage, 0) + 1 : 0;
+        if (stage->pass > row->pass_count)
+            row->pass_count = stage->pass;
+        if (stage->kind == ROW_FINAL)
+            continue;
+        for (int k = 0; k < stage->stage->nodes.count; k++) { /* totals come after all rows */
+            const struct ir_node *node = &stage->stage->nodes.at[k];
+            for (int j = 0; node->op == IR_READ && j < row->stage_count; j++) {
+                if (row->stages[j].kind >= ROW_TOTAL &&
+                    row->stages[j].stage->writes[0].tensor == node->read.tensor) {
+                    nest_refuse(why_not, "a row reads what is known after all rows");
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+bool row_group_init(struct row_group *row, const struct skeleton_group *group,
+                    struct skeleton_reason *why_not)
+{
+    *row = (struct row_group){.stage_count = group->stage_count};
+    const struct ir_stage *first = NULL;
+    for (int i = 0; i < group->stage_count; i++) {
+        const struct ir_stage *stage = &group->part->stages[group->stages[i]];
+        if (stage->kind != IR_MAP && stage->kind != IR_REDUCE) {
+            nest_refuse(why_not, "a stage is neither map nor reduction");
+            return false;
+        }
+        if (!first && stage->kind == IR_REDUCE)
+            first = stage;
+    }
+    if (!first || first->index_count == first->left_count || group->stage_count > ROW_MAX_STAGES) {
+        nest_refuse(why_not, !first ? "nothing is reduced" : "too many stages");
+        return false;
+    }
+    if (!nest_init(&row->nest, group, why_not))
+        return false;
+    row->left = nest_axes_of(&row->nest, first, 0, first->left_count);
+    row->reduced = nest_axes_of(&row->nest, first, first->left_count, first->index_count);
+    for (int i = 0; i < group->stage_count; i++) {
+        row->stages[i].stage = nest_stage(&row->nest, i);
+        if (!stage_sort(row, &row->stages[i], why_not))
+            return false;
+    }
+    return nest_reads_own(&row->nest, why_not) && passes_sort(row, why_not);
+}
+
+static bool row_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
+{
+    struct row_group row;
+    return row_group_init(&row, group, why_not);
+}
+
+/* ---- decisions ---- */
+
+struct row_shape {
+    struct row_group row;
+    struct nest_chains left, reduced;
+    int64_t rows, length, inner;
+    int across; /* the left chain rows lie side by side along, or -1 */
+    double bytes, operations;
+    bool stores, heavy; /* elements are written; functions are computed more than once */
+};
+
+static int chain_with(const struct nest_chains *chains, int axis)
+{
+    for (int i = 0; i < chains->count; i++) {
+        const struct nest_chain *chain = &chains->at[i];
+        if (chain->axes[chain->count - 1] == axis)
+            return i;
+    }
+    return -1;
+}
+
+/* Where rows lie: dense along the last reduced chain, or side by side along a left one. */
+static void shape_direction(struct row_shape *shape)
+{
+    const struct ir_part *part = shape->row.nest.group->part;
+    shape->across = -1;
+    for (int i = 0; i < shape->row.nest.access_count; i++) {
+        const struct nest_access *access = &shape->row.nest.accesses[i];
+        int rank = part->tensors[access->tensor].rank;
+        bool along = false;
+        for (int d = 0; d < rank; d++)
+            along |= access->axes[d] >= 0 && chain_with(&shape->reduced, access->axes[d]) >= 0;
+        if (!along)
+            continue;
+        int last = access->axes[rank - 1];
+        if (last >= 0 && chain_with(&shape->reduced, last) == shape->reduced.count - 1) {
+            shape->across = -1;
+            return;
+        }
+        if (last >= 0 && chain_with(&shape->left, last) >= 0)
+            shape->across = chain_with(&shape->left, last);
+    }
+}
+
+static struct row_shape row_shape_of(const struct skeleton_group *group)
+{
+    struct row_shape shape = {.rows = 1, .length = 1};
+    struct skeleton_reason ignored;
+    row_group_init(&shape.row, group, &ignored);
+    shape.left = nest_chain(&shape.row.nest, group->arena, &shape.row.left);
+    shape.reduced = nest_chain(&shape.row.nest, group->arena, &shape.row.reduced);
+    for (int i = 0; i < shape.left.count; i++)
+        shape.rows *= nest_extent(&shape.row.nest, &shape.left.at[i]);
+    for (int i = 0; i < shape.reduced.count; i++) {
+        shape.inner = nest_extent(&shape.row.nest, &shape.reduced.at[i]);
+        shape.length *= shape.inner;
+    }
+    shape_direction(&shape);
+    shape.bytes = nest_bytes(&shape.row.nest);
+    for (int i = 0; i < group->stage_count; i++) {
+        const struct row_stage *stage = &shape.row.stages[i];
+        shape.operations += nest_operations(&shape.row.nest, stage->stage);
+        shape.stores |= stage->kind == ROW_MAP && group->needed[stage->stage->writes[0].tensor];
+        for (int k = 0; stage->kind == ROW_REDUCE && k < stage->stage->nodes.count; k++) {
+            enum ir_op op = stage->stage->nodes.at[k].op;
+            shape.heavy |= stage->pass > 1 && op >= IR_EXP && op <= IR_TGAMMA && op != IR_SQRT;
+        }
+    }
+    return shape;
+}
+
+static const char *const NO_YES[] = {"no", "yes"};
+static const char *const SIDES[] = {"along", "across"};
+static const char *const UNROLLS[] = {"1", "2", "4", "8"};
+static const char *const KEEPS[] = {"no", "4096", "16384", "65536", "262144"};
+static const char *const DIVISIONS[] = {"exact", "reciprocal"};
+
+static int unroll_seed(const struct row_shape *shape, int lanes, bool across)
+{
+    int64_t vectors = across ? nest_extent(&shape->row.nest, &shape->left.at[shape->across]) / lanes
+                             : shape->inner / lanes;
+    int most = !across ? 2 : shape->row.stage_count > 2 ? 1 : 3; /* as a power of two */
+    while (most > 0 && vectors < 1 << most)
+        most--;
+    return most;
+}
+
+static int keep_seed(const struct row_shape *shape)
+{
+    if (!shape->heavy || !shape->stores || shape->across >= 0 || shape->reduced.count > 1)
+        return 0;
+    for (int i = 1; i < 5; i++) {
+        if (shape->length <= atoi(KEEPS[i]))
+            return i;
+    }
+    return 0;
+}
+
+static void row_open(const struct skeleton_group *group, struct skeleton_slots *slots)
+{
+    struct row_shape shape = row_shape_of(group);
+    int most = group->target->vector_bytes / nest_value_bytes(&shape.row.nest), lanes = most;
+    bool across = shape.across >= 0;
+    int64_t extent =
+        across ? nest_extent(&shape.row.nest, &shape.left.at[shape.across]) : shape.inner;
+    while (lanes > 1 && extent <= lanes / 2)
+        lanes /= 2;
+    bool totals = false;
+    for (int i = 0; i < shape.row.stage_count; i++)
+        totals |= shape.row.stages[i].kind >= ROW_TOTAL;
+    bool can_split = shape.reduced.count == 1 && !across && !totals;
+    bool split = can_split && shape.rows < 2 * group->target->threads &&
+                 shape.length >= 4 * ROW_CHUNK && group->target->threads > 1;
+    int unroll = unroll_seed(&shape, lanes, across);
+    bool whole = shape.inner % ((int64_t)lanes << unroll) == 0;
+    bool prefetches = !across && shape.reduced.count == 1 && shape.row.pass_count > 1;
+    slots_add_threads(group, slots, shape.bytes, shape.operations);
+    slots_add(group, slots, "side", "lanes along a row, or across rows side by side", SIDES,
+              across ? 2 : 1, across);
+    slots_add_lanes(group, slots, lanes);
+    slots_add(group, slots, "unroll", "vectors of independent accumulators", UNROLLS, 4, unroll);
+    slots_add(group, slots, "split", "threads share each row, pass by pass", NO_YES,
+              can_split ? 2 : 1, split);
+    slots_add(group, slots, "keep", "up to how many elements are kept from pass to pass", KEEPS,
+              !across && shape.reduced.count == 1 ? 5 : 1, split ? 0 : keep_seed(&shape));
+    slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
+              shape.heavy);
+    slots_add(group, slots, "prefetch", "the next row is fetched in the last pass of one", NO_YES,
+              prefetches ? 2 : 1,
+              prefetches && shape.bytes > 0.5 * (double)group->target->l3 &&
+                  8 * shape.length < group->target->l2);
+    slots_add_stores(group, slots,
+                     shape.stores && whole && !across && !split &&
+                         shape.bytes > 0.5 * (double)group->target->l3);
+}
+
+static bool row_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct skeleton_reason *why_not)
+{
+    struct row_shape shape = row_shape_of(group);
+    int64_t lanes = plan_number(plan, "lanes", 1), unroll = plan_number(plan, "unroll", 1);
+    bool across = plan_is(plan, "side", "across"), split = plan_is(plan, "split", "yes");
+    bool streaming = plan_is(plan, "stores", "streaming"), keeps = !plan_is(plan, "keep", "no");
+    if (unroll > ROW_MAX_UNROLL)
+        nest_refuse(why_not, "unroll is at most %d", ROW_MAX_UNROLL);
+    else if (across && shape.across < 0)
+        nest_refuse(why_not, "rows do not lie side by side");
+    else if (split && (across || shape.reduced.count != 1))
+        nest_refuse(why_not, "only rows dense in memory can be shared by threads");
+    else if (split && ROW_CHUNK % (lanes * unroll) != 0)
+        nest_refuse(why_not, "a chunk of %d is no multiple of lanes * unroll", ROW_CHUNK);
+    else if ((keeps || streaming) && (across || split))
+        nest_refuse(why_not, "elements are kept, and stores streamed, along whole rows only");
+    else if (plan_is(plan, "prefetch", "yes") && (across || split || shape.reduced.count != 1))
+        nest_refuse(why_not, "rows are fetched ahead when they are dense in memory only");
+    else if (keeps && shape.reduced.count != 1)
+        nest_refuse(why_not, "elements are kept of rows that are dense in memory only");
+    else
+        return row_match(group, why_not);
+    return false;
+}
+
+static struct skeleton_cost row_predict(const struct skeleton_group *group,
+                                        const struct plan_group *plan)
+{
+    struct row_shape shape = row_shape_of(group);
+    struct skeleton_cost cost = {.bytes = shape.bytes, .operations = shape.operations};
+    double row_bytes = 8.0 * (double)shape.length;
+    if (row_bytes > (double)group->target->l2) /* each pass reads it again */
+        cost.bytes += shape.bytes / 2 * (shape.row.pass_count - 1);
+    cost.stack = plan_number(plan, "keep", 0) * 4;
+    cost.vectors = (int)plan_number(plan, "unroll", 1) * 3;
+    slots_predict(group, plan, &cost);
+    if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
+        shape.rows < group->target->threads)
+        cost.seconds *= group->target->threads;
+    return cost;
+}
+
+/* ---- loops ---- */
+
+struct loop_block *row_loops(struct row_lowering *lowering, struct loop_block *block,
+                             const struct nest_chain *except)
+{
+    struct arena *arena = lowering->arena;
+    for (int i = 0; i < lowering->left.count; i++) {
+        const struct nest_chain *chain = &lowering->left.at[i];
+        if (chain == except)
+            continue;
+        struct loop_variable *counter;
+        block = loop_for(block, lowering->kind, chain->variable->name, loop_integer(arena, 0),
+                         skeleton_size(&lowering->values, chain->extent), NULL, &counter);
+        nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, counter));
+        lowering->row_counter = counter;
+    }
+    return block;
+}
+
+static void lower_along(struct row_lowering *lowering, struct loop_block *block)
+{
+    block = row_loops(lowering, block, NULL);
+    lowering->soon = (struct soon_loads){0};
+    if (lowering->kept_pass)
+        lowering->kept =
+            loop_stack(block, "kept", DTYPE_F32, 1, plan_number(lowering->plan, "keep", 4096));
+    for (int pass = 1; pass <= lowering->row.pass_count; pass++) {
+        row_pass_along(lowering, block, pass, NULL, NULL);
+        lowering->values.memo = NULL;
+        for (int i = 0; i < lowering->row.stage_count; i++) {
+            struct row_stage *stage = &lowering->row.stages[i];
+            if (row_in_pass(stage, pass) && stage->kind != ROW_MAP)
+                row_stage_finish(lowering, block, stage, lowering->unroll);
+        }
+    }
+    row_store_values(lowering, block, 1, NULL, NULL, NULL);
+}
+
+static void lower_across(struct row_lowering *lowering, struct loop_block *block, int across)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *chain = &lowering->left.at[across];
+    block = row_loops(lowering, block, chain);
+    loop_value extent = skeleton_size(&lowering->values, chain->extent);
+    int64_t step = (int64_t)lowering->lanes * lowering->unroll;
+    struct loop_variable *counter;
+    struct loop_block *body = loop_for(block, lowering->kind, "from", loop_integer(arena, 0),
+                                       extent, loop_integer(arena, step), &counter);
+    loop_note_loop(block, "rows side by side");
+    block = body;
+    loop_value from = loop_of(arena, counter),
+               end = loop_add(arena, from, loop_integer(arena, step));
+    struct loop_block *full = loop_if(block, loop_apply(arena, IR_LE, end, extent, NULL));
+    row_across(lowering, full, chain, lowering->unroll, from, NULL);
+    struct loop_block *rest = loop_else(block);
+    rest = loop_for(rest, LOOP_SERIAL, chain->variable->name, from, extent,
+                    loop_integer(arena, lowering->lanes), &counter);
+    loop_value count = loop_sub(arena, extent, loop_of(arena, counter));
+    count = loop_min(arena, count, loop_integer(arena, lowering->lanes));
+    row_across(lowering, rest, chain, 1, loop_of(arena, counter),
+               lowering->lanes == 1 ? NULL : count);
+}
+
+/* The pass whose reduction is worth keeping: the last but the first that computes functions. */
+static int kept_pass(const struct row_lowering *lowering)
+{
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        const struct row_stage *stage = &lowering->row.stages[i];
+        const struct ir_stage *ir = stage->stage;
+        bool f32 = ir->nodes.at[ir->writes[0].value].type == DTYPE_F32;
+        if (stage->kind == ROW_REDUCE && stage->pass > 1 && f32 &&
+            stage->pass < lowering->row.pass_count && ir->predicate == IR_NONE)
+            return stage->pass;
+    }
+    return 0;
+}
+
+/* With what is decided for rows that are short and whole enough, and without for others. */
+static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
+{
+    struct arena *arena = lowering->arena;
+    const struct plan_group *plan = lowering->plan;
+    int64_t step = (int64_t)lowering->lanes * lowering->unroll;
+    bool streaming = plan_is(plan, "stores", "streaming"), keeps = !plan_is(plan, "keep", "no");
+    if (!streaming && !keeps) {
+        lower_along(lowering, block);
+        return;
+    }
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    loop_value length = skeleton_size(&lowering->values, inner->extent);
+    loop_value fits = loop_bool(arena, true);
+    if (streaming) {
+        loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
+        fits = loop_apply(arena, IR_EQ, rest, loop_integer(arena, 0), NULL);
+    }
+    if (keeps) {
+        loop_value most = loop_integer(arena, plan_number(plan, "keep", 4096));
+        fits = loop_apply(arena, IR_AND, fits, loop_apply(arena, IR_LE, length, most, NULL), NULL);
+        lowering->kept_pass = kept_pass(lowering);
+    }
+    lowering->streaming = streaming;
+    struct loop_block *chosen = loop_if(block, fits);
+    lower_along(lowering, chosen);
+    lowering->streaming = false;
+    lowering->kept_pass = 0;
+    lowering->kept = NULL;
+    lowering->kept_value = NULL;
+    lower_along(lowering, loop_else(block));
+}
+
+static void row_lower(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct loop_kernel *kernel)
+{
+    struct row_shape *shape = arena_new(group->arena, struct row_shape);
+    struct row_lowering *lowering = arena_new(group->arena, struct row_lowering);
+    *shape = row_shape_of(group);
+    *lowering = (struct row_lowering){
+        .group = group, .plan = plan, .kernel = kernel, .arena = kernel->arena};
+    struct skeleton_reason ignored;
+    row_group_init(&lowering->row, group, &ignored);
+    lowering->left = nest_chain(&lowering->row.nest, kernel->arena, &lowering->row.left);
+    lowering->reduced = nest_chain(&lowering->row.nest, kernel->arena, &lowering->row.reduced);
+    lowering->lanes = (int)plan_number(plan, "lanes", 1);
+    lowering->unroll = (int)plan_number(plan, "unroll", 1);
+    lowering->masks = group->target->masks;
+    lowering->reciprocal = plan_is(plan, "divide", "reciprocal");
+    lowering->prefetch = plan_is(plan, "prefetch", "yes");
+    lowering->kind = plan_is(plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
+    lowering->values = (struct skeleton_values){
+        .group = group, .kernel = kernel, .resolve = row_resolve, .context = lowering};
+    lowering->values.indices =
+        arena_array(kernel->arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
+    if (plan_is(plan, "split", "yes")) {
+        row_split(lowering);
+        return;
+    }
+    row_totals_open(lowering);
+    struct loop_block *block = loop_function(kernel, plan->name, slots_note(group));
+    if (plan_is(plan, "side", "across"))
+        lower_across(lowering, block, shape->across);
+    else
+        lower_rows(lowering, block);
+    row_totals_finish(lowering);
+}
+
+const struct skeleton skeleton_row = {
+    .name = "row",
+    .note = "stages that share rows and reduce along them, row by row",
+    .match = row_match,
+    .open = row_open,
+    .legal = row_legal,
+    .predict = row_predict,
+    .lower = row_lower,
+};

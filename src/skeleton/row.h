@@ -1,0 +1,127 @@
+/*
+ * What the files of the row skeleton share. Private to the room.
+ *
+ * All stages of the group live on left axes (a row each) and reduced axes (along the row):
+ *
+ *     REDUCE   a value per row, from all elements of the row
+ *     VALUE    a map of row values to a row value
+ *     MAP      a value per element
+ *     TOTAL    a reduction of everything to one value: first per row, then over the rows
+ *     FINAL    a map of totals
+ *
+ * A row is gone over in passes: a reduction is in the first pass in which all row values it reads
+ * are known, a map of elements likewise.
+ */
+#ifndef SMELT_SKELETON_ROW_H
+#define SMELT_SKELETON_ROW_H
+
+#include "skeleton/nest.h"
+#include "skeleton/soon.h"
+
+enum { ROW_MAX_STAGES = 64, ROW_MAX_UNROLL = 8, ROW_CHUNK = 16384 };
+
+enum row_kind { ROW_REDUCE, ROW_VALUE, ROW_MAP, ROW_TOTAL, ROW_FINAL };
+
+struct row_stage {
+    const struct ir_stage *stage;
+    enum row_kind kind;
+    int pass;      /* REDUCE, MAP, TOTAL along the row: 1 and up; VALUE, TOTAL of rows: 0 */
+    bool elements; /* TOTAL: of elements rather than rows */
+    const struct loop_buffer *partial[2]; /* TOTAL, or REDUCE by chunks: values not yet combined */
+    /* while its pass is written */
+    struct loop_variable *sums[ROW_MAX_UNROLL], *places[ROW_MAX_UNROLL];
+    /* after its pass; per vector of rows side by side */
+    loop_value results[ROW_MAX_UNROLL], result_places[ROW_MAX_UNROLL];
+};
+
+struct row_group {
+    struct nest nest;
+    struct nest_axes left, reduced;
+    struct row_stage stages[ROW_MAX_STAGES];
+    int stage_count, pass_count;
+};
+
+/* The group sorted out, or why it is none. */
+bool row_group_init(struct row_group *row, const struct skeleton_group *group,
+                    struct skeleton_reason *why_not);
+
+struct row_lowering {
+    const struct skeleton_group *group;
+    const struct plan_group *plan;
+    struct loop_kernel *kernel;
+    struct arena *arena;
+    struct row_group row;
+    struct nest_chains left, reduced;
+    struct skeleton_values values;
+    int lanes, unroll;
+    bool streaming, masks, reciprocal;
+    enum loop_kind kind; /* of the loops over rows */
+    int vector;          /* the vector of rows that values are now made for */
+    /* elements kept from one pass for a later one */
+    const struct loop_buffer *kept;
+    loop_value kept_value; /* what they are, in terms of the inner chain's variable */
+    int kept_pass;
+    /* what the first pass of the next row will load, fetched in the last pass of this one */
+    bool prefetch;
+    struct soon_loads soon;
+    const struct loop_variable *row_counter; /* of the innermost loop over rows */
+};
+
+/* ---- row_reduce.c: accumulators ---- */
+
+/* Two components: a value and where it was. */
+bool row_is_indexed(const struct row_stage *stage);
+/* Declares the accumulators: `vectors` of them. */
+void row_sums_open(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, int lanes);
+/* The value, and of an indexed one the number of the vector along the row, in 32 bits. `live`:
+ * lanes that count, or NULL. */
+void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                  int vector, const loop_value *values, loop_value live);
+/* i64 places of a vector, when lanes run along the row (`along` of them) or not (1). */
+loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector,
+                     int along);
+/* All accumulators and their lanes as one value. */
+void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, loop_value results[2]);
+
+/* ---- row_pass.c: loops along the row ---- */
+
+/* Everything of one pass along the row from..to, lanes along it; NULL: the whole row. */
+void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int pass,
+                    loop_value from, loop_value to);
+bool row_in_pass(const struct row_stage *stage, int pass);
+/* What a stage combines or stores at the present point; and where it stores it. */
+loop_value row_element(struct row_lowering *lowering, struct row_stage *stage);
+loop_value row_offset(struct row_lowering *lowering, const struct ir_stage *ir, int write);
+/* Divisions by what is the same for the whole row become products, when so decided. */
+loop_value row_divide(struct row_lowering *lowering, loop_value value);
+/* A row value, rounded as its tensor wants it. */
+void row_stage_finish(struct row_lowering *lowering, struct loop_block *block,
+                      struct row_stage *stage, int vectors);
+/* Row values that are needed, and the row's part of totals, are stored. */
+void row_store_values(struct row_lowering *lowering, struct loop_block *block, int vectors,
+                      const struct nest_chain *across, loop_value from, loop_value count);
+
+/* ---- row_across.c ---- */
+
+/* All passes for vectors of rows side by side, from column `from` on. */
+void row_across(struct row_lowering *lowering, struct loop_block *block,
+                const struct nest_chain *across, int vectors, loop_value from, loop_value count);
+loop_value row_resolve(void *context, struct skeleton_values *values, int tensor,
+                       const loop_value *at);
+/* The number of the row among all. */
+loop_value row_number(struct row_lowering *lowering);
+
+/* ---- row_total.c ---- */
+
+/* Buffers for what is combined later; after the loops over rows, the function that does it. */
+void row_totals_open(struct row_lowering *lowering);
+void row_totals_finish(struct row_lowering *lowering);
+/* Each pass a function of its own, rows cut into chunks that threads share. */
+void row_split(struct row_lowering *lowering);
+/* Opens the loops over rows, all but `except`, and binds their counters. */
+struct loop_block *row_loops(struct row_lowering *lowering, struct loop_block *block,
+                             const struct nest_chain *except);
+
+#endif

@@ -1,0 +1,402 @@
+/*
+ * Loops of the row skeleton: one pass along a row, lanes along it; or all passes with lanes across
+ * rows that lie side by side.
+ */
+#include <string.h>
+
+#include "skeleton/row.h"
+
+/* ---- values ---- */
+
+static struct row_stage *stage_of(struct row_lowering *lowering, int tensor, int *component)
+{
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        for (int k = 0; k < stage->stage->write_count; k++) {
+            *component = k;
+            if (stage->stage->writes[k].tensor == tensor)
+                return stage;
+        }
+    }
+    return NULL;
+}
+
+loop_value row_resolve(void *context, struct skeleton_values *values, int tensor,
+                       const loop_value *at)
+{
+    (void)at;
+    struct row_lowering *lowering = context;
+    int component;
+    struct row_stage *stage = stage_of(lowering, tensor, &component);
+    if (!stage)
+        return NULL;
+    if (stage->kind == ROW_REDUCE || stage->kind == ROW_TOTAL)
+        return component ? stage->result_places[lowering->vector]
+                         : stage->results[lowering->vector];
+    return skeleton_round(values, tensor,
+                          skeleton_value(values, stage->stage, stage->stage->writes[0].value));
+}
+
+/* What a stage combines or stores at the present point. */
+loop_value row_element(struct row_lowering *lowering, struct row_stage *stage)
+{
+    struct skeleton_values *values = &lowering->values;
+    const struct ir_stage *ir = stage->stage;
+    loop_value value = skeleton_value(values, ir, ir->writes[0].value);
+    if (stage->kind == ROW_MAP || stage->kind == ROW_VALUE || stage->kind == ROW_FINAL)
+        return skeleton_round(values, ir->writes[0].tensor, value);
+    if (ir->predicate == IR_NONE)
+        return value;
+    loop_value counts = skeleton_value(values, ir, ir->predicate);
+    return loop_select(lowering->arena, counts, value,
+                       loop_unit(lowering->arena, ir->monoid->kind, value->type));
+}
+
+loop_value row_offset(struct row_lowering *lowering, const struct ir_stage *ir, int write)
+{
+    loop_value at[IR_MAX_RANK];
+    int tensor = ir->writes[write].tensor;
+    for (int d = 0; d < lowering->group->part->tensors[tensor].rank; d++)
+        at[d] = skeleton_value(&lowering->values, ir, ir->writes[write].at[d]);
+    return skeleton_offset(&lowering->values, tensor, at);
+}
+
+loop_value row_number(struct row_lowering *lowering)
+{
+    struct arena *arena = lowering->arena;
+    loop_value number = loop_integer(arena, 0);
+    for (int i = 0; i < lowering->left.count; i++) {
+        const struct nest_chain *chain = &lowering->left.at[i];
+        number = loop_mul(arena, number, skeleton_size(&lowering->values, chain->extent));
+        for (int k = 0; k < lowering->group->part->index_count; k++) {
+            if (lowering->row.nest.axis_of[k] == chain->axes[chain->count - 1]) {
+                number = loop_add(arena, number, lowering->values.indices[k]);
+                break;
+            }
+        }
+    }
+    return number;
+}
+
+bool row_in_pass(const struct row_stage *stage, int pass)
+{
+    return stage->pass == pass && stage->kind != ROW_VALUE && stage->kind != ROW_FINAL;
+}
+
+/* ---- what is kept from one pass for the next ---- */
+
+static loop_value replace(struct arena *arena, loop_value value, loop_value part, loop_value by,
+                          struct map *done)
+{
+    if (!value)
+        return NULL;
+    loop_value known = map_get_bytes(done, &value, sizeof value);
+    if (known)
+        return known;
+    loop_value result = value;
+    if (loop_equal(value, part)) {
+        result = by;
+    } else if (value->op == LOOP_APPLY) {
+        loop_value a = replace(arena, value->a, part, by, done);
+        loop_value b = replace(arena, value->b, part, by, done);
+        loop_value c = replace(arena, value->c, part, by, done);
+        if (a != value->a || b != value->b || c != value->c)
+            result = loop_rebuild(arena, value, a, b, c);
+    }
+    map_set_bytes(done, &value, sizeof value, (void *)result);
+    return result;
+}
+
+static loop_value use_kept(struct row_lowering *lowering, int pass, loop_value value)
+{
+    if (!lowering->kept || !lowering->kept_value || pass <= lowering->kept_pass)
+        return value;
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    loop_value by = loop_load(arena, lowering->kept, loop_of(arena, inner->variable), 1);
+    struct map done = map_new(arena);
+    return replace(arena, value, lowering->kept_value, by, &done);
+}
+
+/* ---- division by what is the same for the whole row ---- */
+
+static loop_value multiply_instead(struct row_lowering *lowering, loop_value value,
+                                   const struct loop_variable *variable, struct map *done)
+{
+    if (!value || value->op != LOOP_APPLY)
+        return value;
+    struct arena *arena = lowering->arena;
+    loop_value known = map_get_bytes(done, &value, sizeof value);
+    if (known)
+        return known;
+    loop_value a = multiply_instead(lowering, value->a, variable, done);
+    loop_value b = multiply_instead(lowering, value->b, variable, done);
+    loop_value c = multiply_instead(lowering, value->c, variable, done);
+    loop_value result = value;
+    if (value->apply == IR_DIV && loop_mentions(a, variable) && !loop_mentions(b, variable)) {
+        loop_value one = loop_number(arena, 1, b->type.dtype);
+        result = loop_mul(arena, a, loop_apply(arena, IR_DIV, one, b, NULL));
+    } else if (a != value->a || b != value->b || c != value->c) {
+        result = loop_rebuild(arena, value, a, b, c);
+    }
+    map_set_bytes(done, &value, sizeof value, (void *)result);
+    return result;
+}
+
+loop_value row_divide(struct row_lowering *lowering, loop_value value)
+{
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    struct map done = map_new(lowering->arena);
+    return lowering->reciprocal ? multiply_instead(lowering, value, inner->variable, &done) : value;
+}
+
+/* ---- one pass ---- */
+
+struct pass_item { /* something done for every element */
+    struct row_stage *stage;
+    loop_value value, offset; /* offset: of a store, else NULL */
+    const struct loop_buffer *buffer;
+};
+
+struct pass_items VECTOR(struct pass_item);
+
+static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
+{
+    struct pass_items items = {0};
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    lowering->values.memo = NULL;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        int tensor = stage->stage->writes[0].tensor;
+        if (!row_in_pass(stage, pass) ||
+            (stage->kind == ROW_MAP && !lowering->group->needed[tensor]))
+            continue;
+        struct pass_item item = {stage, row_element(lowering, stage), NULL, NULL};
+        bool keeps = stage->kind == ROW_REDUCE && lowering->kept && pass == lowering->kept_pass;
+        if (keeps && !lowering->kept_value && loop_mentions(item.value, inner->variable)) {
+            lowering->kept_value = item.value;
+            vector_push(arena, &items,
+                        (struct pass_item){stage, item.value, loop_of(arena, inner->variable),
+                                           lowering->kept});
+        }
+        if (pass == 1 && lowering->prefetch)
+            soon_collect(arena, item.value, inner->variable, &lowering->soon);
+        item.value = use_kept(lowering, pass, item.value);
+        item.value = row_divide(lowering, item.value);
+        if (stage->kind == ROW_MAP) {
+            item.offset = row_offset(lowering, stage->stage, 0);
+            item.buffer = skeleton_buffer(&lowering->values, tensor);
+        }
+        vector_push(arena, &items, item);
+    }
+    return items;
+}
+
+/* The place a load has in the next row, a vector's worth from `from` on. */
+static void fetch_next_row(struct row_lowering *lowering, struct loop_block *block, loop_value from)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    for (size_t i = 0; i < lowering->soon.count && lowering->row_counter; i++) {
+        loop_value load = lowering->soon.at[i];
+        if (!loop_mentions(load->offset, lowering->row_counter))
+            continue;
+        loop_value next =
+            loop_add(arena, loop_of(arena, lowering->row_counter), loop_integer(arena, 1));
+        loop_value offset = loop_substitute(arena, load->offset, inner->variable, from);
+        loop_prefetch(block, load->buffer,
+                      loop_substitute(arena, offset, lowering->row_counter, next));
+    }
+}
+
+/* The items for `lanes` elements from `from` on. */
+static void pass_body(struct row_lowering *lowering, struct loop_block *block,
+                      const struct pass_items *items, int vector, int lanes, loop_value from,
+                      loop_value count)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    const struct skeleton_lanes along = {inner->variable, lanes, from, count};
+    loop_value *wide = arena_array(arena, items->count + 1, sizeof *wide);
+    for (size_t i = 0; i < items->count; i++)
+        wide[i] = items->at[i].value;
+    skeleton_widen(block, &along, wide, (int)items->count);
+    loop_value live = count ? nest_live(arena, lanes, count) : NULL;
+    for (size_t i = 0; i < items->count; i++) {
+        const struct pass_item *item = &items->at[i];
+        if (!item->buffer) {
+            loop_value number = loop_apply(arena, IR_QUOT, from, loop_integer(arena, lanes), NULL);
+            loop_value parts[2] = {wide[i], loop_narrow(arena, number)};
+            /* an accumulator has all its lanes also where the rest is done one by one */
+            row_sums_add(lowering, block, item->stage, vector, parts, live);
+            continue;
+        }
+        loop_value step = loop_step(arena, item->offset, inner->variable);
+        bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
+        loop_value offset = item->offset;
+        if (!dense)
+            offset =
+                loop_splat(arena, loop_widen(arena, offset, inner->variable, lanes, NULL), lanes);
+        offset = loop_substitute(arena, offset, inner->variable, from);
+        struct loop_statement *store =
+            loop_store(block, item->buffer, offset, loop_splat(arena, wide[i], lanes));
+        store->count = dense ? count : NULL;
+        store->mask = dense ? NULL : live;
+        store->streaming = lowering->streaming && dense && !count && lanes > 1 &&
+                           item->buffer->space == LOOP_TENSOR;
+    }
+}
+
+static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
+                       const struct pass_items *items, loop_value from, loop_value to)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    int step = lowering->lanes * lowering->unroll;
+    loop_value length = loop_sub(arena, to, from);
+    loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
+    loop_value whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, to, rest)));
+    struct loop_variable *counter;
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, inner->variable->name, from, whole,
+                                       loop_integer(arena, step), &counter);
+    bool last = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
+                items->at[0].stage->pass == lowering->row.pass_count;
+    for (int i = 0; last && i < lowering->unroll; i++)
+        fetch_next_row(lowering, body,
+                       loop_add(arena, loop_of(arena, counter),
+                                loop_integer(arena, (int64_t)i * lowering->lanes)));
+    for (int i = 0; i < lowering->unroll; i++)
+        pass_body(lowering, body, items, i, lowering->lanes,
+                  loop_add(arena, loop_of(arena, counter),
+                           loop_integer(arena, (int64_t)i * lowering->lanes)),
+                  NULL);
+    if (step == 1 || lowering->streaming) /* streaming is for rows of whole vectors */
+        return;
+    body = loop_for(block, LOOP_SERIAL, inner->variable->name, whole, to,
+                    loop_integer(arena, lowering->lanes), &counter);
+    loop_note_loop(block, "what is left of a whole vector");
+    loop_value count = loop_sub(arena, to, loop_of(arena, counter));
+    if (lowering->unroll > 1)
+        count = loop_min(arena, count, loop_integer(arena, lowering->lanes));
+    pass_body(lowering, body, items, 0, lowering->lanes, loop_of(arena, counter),
+              lowering->lanes == 1 ? NULL : count);
+}
+
+void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int pass,
+                    loop_value from, loop_value to)
+{
+    struct arena *arena = lowering->arena;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        if (row_in_pass(stage, pass) && stage->kind != ROW_MAP)
+            row_sums_open(lowering, block, stage, lowering->unroll, lowering->lanes);
+    }
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    struct loop_block *body = block;
+    for (int i = 0; i + 1 < lowering->reduced.count; i++) {
+        const struct nest_chain *chain = &lowering->reduced.at[i];
+        struct loop_variable *counter;
+        body = loop_for(body, LOOP_SERIAL, chain->variable->name, loop_integer(arena, 0),
+                        skeleton_size(&lowering->values, chain->extent), NULL, &counter);
+        nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, counter));
+    }
+    if (!to) {
+        from = loop_integer(arena, 0);
+        to = skeleton_size(&lowering->values, inner->extent);
+        body = loop_if(body, loop_less(arena, from, to));
+    }
+    nest_bind(&lowering->row.nest, &lowering->values, inner, loop_of(arena, inner->variable));
+    struct pass_items items = pass_collect(lowering, pass);
+    loop_value *values = arena_array(arena, 2 * items.count + 1, sizeof *values);
+    for (size_t i = 0; i < items.count; i++) {
+        values[2 * i] = items.at[i].value;
+        values[2 * i + 1] = items.at[i].offset;
+    }
+    const struct loop_variable *variables[] = {inner->variable};
+    skeleton_hoist(body, variables, 1, values, (int)(2 * items.count));
+    for (size_t i = 0; i < items.count; i++) {
+        items.at[i].value = values[2 * i];
+        items.at[i].offset = values[2 * i + 1];
+    }
+    pass_inner(lowering, body, &items, from, to);
+}
+
+/* ---- row values ---- */
+
+void row_stage_finish(struct row_lowering *lowering, struct loop_block *block,
+                      struct row_stage *stage, int vectors)
+{
+    struct arena *arena = lowering->arena;
+    const struct ir_write *writes = stage->stage->writes;
+    loop_value results[2] = {NULL, NULL};
+    row_sums_fold(lowering, block, stage, vectors, results);
+    for (int i = 0; i < stage->stage->write_count; i++) {
+        const char *name = lowering->group->part->tensors[writes[i].tensor].name;
+        loop_value value = skeleton_round(&lowering->values, writes[i].tensor, results[i]);
+        value = loop_of(arena, loop_let(block, name, value));
+        *(i ? &stage->result_places[0] : &stage->results[0]) = value;
+    }
+}
+
+/* One value per row: of a vector of rows when `across` is given. */
+static void store_value(struct row_lowering *lowering, struct loop_block *block,
+                        const struct loop_buffer *buffer, loop_value offset, loop_value value,
+                        const struct nest_chain *across, loop_value from, loop_value count)
+{
+    struct arena *arena = lowering->arena;
+    int lanes = across ? lowering->lanes : 1;
+    if (across) {
+        const struct skeleton_lanes side = {across->variable, lanes, from, count};
+        skeleton_widen(block, &side, &value, 1);
+        loop_value step = loop_step(arena, offset, across->variable);
+        bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
+        if (!dense)
+            offset =
+                loop_splat(arena, loop_widen(arena, offset, across->variable, lanes, NULL), lanes);
+        offset = loop_substitute(arena, offset, across->variable, from);
+        struct loop_statement *store =
+            loop_store(block, buffer, offset, loop_splat(arena, value, lanes));
+        store->count = dense ? count : NULL;
+        if (!dense && count)
+            store->mask = nest_live(arena, lanes, count);
+        return;
+    }
+    skeleton_share(block, &value, 1);
+    loop_store(block, buffer, offset, value);
+}
+
+void row_store_values(struct row_lowering *lowering, struct loop_block *block, int vectors,
+                      const struct nest_chain *across, loop_value from, loop_value count)
+{
+    struct arena *arena = lowering->arena;
+    struct skeleton_values *values = &lowering->values;
+    for (int i = 0; i < lowering->row.stage_count * vectors; i++) {
+        struct row_stage *stage = &lowering->row.stages[i / vectors];
+        const struct ir_stage *ir = stage->stage;
+        lowering->vector = i % vectors;
+        values->memo = NULL;
+        loop_value at =
+            across ? loop_add(arena, from,
+                              loop_integer(arena, (int64_t)lowering->vector * lowering->lanes))
+                   : NULL;
+        for (int k = 0; stage->kind == ROW_REDUCE && k < ir->write_count; k++) {
+            if (lowering->group->needed[ir->writes[k].tensor])
+                store_value(lowering, block, skeleton_buffer(values, ir->writes[k].tensor),
+                            row_offset(lowering, ir, k),
+                            k ? stage->result_places[lowering->vector]
+                              : stage->results[lowering->vector],
+                            across, at, count);
+        }
+        if (stage->kind == ROW_VALUE && lowering->group->needed[ir->writes[0].tensor])
+            store_value(lowering, block, skeleton_buffer(values, ir->writes[0].tensor),
+                        row_offset(lowering, ir, 0), row_element(lowering, stage), across, at,
+                        count);
+        if (stage->kind == ROW_TOTAL)
+            store_value(lowering, block, stage->partial[0], row_number(lowering),
+                        stage->elements ? stage->results[lowering->vector]
+                                        : row_element(lowering, stage),
+                        across, at, count);
+    }
+    lowering->vector = 0;
+}

@@ -1,0 +1,147 @@
+/*
+ * Accumulators of the row skeleton: several vectors per reduction, so that one addition need not
+ * wait for the one before, and so that sums stay short. Of two components (argmax) each lane keeps
+ * its best value and where it was; the lowest place of the best value is found at the end.
+ */
+#include "skeleton/row.h"
+
+#include <math.h>
+
+bool row_is_indexed(const struct row_stage *stage)
+{
+    return stage->stage->monoid->width == 2;
+}
+
+static enum ir_monoid_kind value_monoid(const struct row_stage *stage)
+{
+    switch (stage->stage->monoid->kind) {
+    case IR_ARGMAX: return IR_MAXIMUM;
+    case IR_ARGMIN: return IR_MINIMUM;
+    default: return stage->stage->monoid->kind;
+    }
+}
+
+static enum dtype value_type(const struct row_stage *stage)
+{
+    return stage->stage->nodes.at[stage->stage->writes[0].value].type;
+}
+
+void row_sums_open(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, int lanes)
+{
+    struct arena *arena = lowering->arena;
+    const struct ir_part *part = lowering->group->part;
+    const char *name = part->tensors[stage->stage->writes[0].tensor].name;
+    struct loop_type type = {value_type(stage), lanes};
+    for (int i = 0; i < vectors; i++) {
+        stage->sums[i] = loop_let(block, name, loop_unit(arena, value_monoid(stage), type));
+        if (row_is_indexed(stage))
+            stage->places[i] =
+                loop_let(block, part->tensors[stage->stage->writes[1].tensor].name,
+                         loop_splat(arena, loop_narrow(arena, loop_integer(arena, -1)), lanes));
+    }
+}
+
+/* Whether the new value takes the old one's place: it is the first, better, or the first NaN. */
+static loop_value is_better(struct arena *arena, const struct row_stage *stage, loop_value old,
+                            loop_value place, loop_value value)
+{
+    bool most = stage->stage->monoid->kind == IR_ARGMAX;
+    loop_value first = loop_less(arena, place, loop_narrow(arena, loop_integer(arena, 0)));
+    loop_value not_better = most ? loop_apply(arena, IR_LE, value, old, NULL)
+                                 : loop_apply(arena, IR_LE, old, value, NULL);
+    loop_value better = loop_apply(arena, IR_NOT, not_better, NULL, NULL);
+    if (dtype_is_float(value->type.dtype))
+        better = loop_apply(arena, IR_AND, better, loop_apply(arena, IR_EQ, old, old, NULL), NULL);
+    return loop_apply(arena, IR_OR, first, better, NULL);
+}
+
+void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                  int vector, const loop_value *values, loop_value live)
+{
+    struct arena *arena = lowering->arena;
+    loop_value old = loop_of(arena, stage->sums[vector]);
+    if (!row_is_indexed(stage)) {
+        loop_value sum = loop_combine(arena, value_monoid(stage), old, values[0]);
+        if (live)
+            sum = loop_select(arena, live, sum, old);
+        loop_set(block, stage->sums[vector], sum);
+        return;
+    }
+    loop_value value = loop_splat(arena, values[0], old->type.lanes);
+    value = loop_of(arena, loop_let(block, "value", value));
+    loop_value place = loop_of(arena, stage->places[vector]);
+    loop_value better = is_better(arena, stage, old, place, value);
+    if (live)
+        better = loop_apply(arena, IR_AND, better, live, NULL);
+    better = loop_of(arena, loop_let(block, "better", better));
+    loop_set(block, stage->places[vector],
+             loop_select(arena, better, loop_splat(arena, values[1], old->type.lanes), place));
+    loop_set(block, stage->sums[vector], loop_select(arena, better, value, old));
+}
+
+/* Lanes that hold the best value: equal to it, or NaN as it is. */
+static loop_value is_best(struct arena *arena, loop_value value, loop_value best)
+{
+    loop_value equal = loop_apply(arena, IR_EQ, value, best, NULL);
+    if (!dtype_is_float(value->type.dtype))
+        return equal;
+    loop_value nan = loop_apply(arena, IR_NE, value, value, NULL);
+    return loop_apply(arena, IR_OR, equal, nan, NULL);
+}
+
+/* Where a lane's value was: -1 still is nowhere, else the number of the vector and the lane. */
+loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector,
+                     int along)
+{
+    struct arena *arena = lowering->arena;
+    loop_value number = loop_cast(arena, DTYPE_I64, loop_of(arena, stage->places[vector]));
+    if (along == 1)
+        return number;
+    loop_value place = loop_add(arena, loop_mul(arena, number, loop_integer(arena, along)),
+                                loop_iota(arena, along));
+    loop_value none = loop_less(arena, number, loop_integer(arena, 0));
+    return loop_select(arena, none, loop_integer(arena, -1), place);
+}
+
+static void fold_indexed(struct row_lowering *lowering, struct loop_block *block,
+                         struct row_stage *stage, int vectors, loop_value results[2])
+{
+    struct arena *arena = lowering->arena;
+    enum ir_monoid_kind monoid = value_monoid(stage);
+    loop_value best = loop_of(arena, stage->sums[0]);
+    for (int i = 1; i < vectors; i++)
+        best = loop_combine(arena, monoid, best, loop_of(arena, stage->sums[i]));
+    best = loop_of(arena, loop_let(block, "best", loop_fold(arena, monoid, best)));
+    loop_value nowhere = loop_integer(arena, INT64_MAX), lowest = NULL;
+    for (int i = 0; i < vectors; i++) {
+        loop_value place = row_place(lowering, stage, i, stage->sums[i]->type.lanes);
+        loop_value counts =
+            loop_apply(arena, IR_AND, is_best(arena, loop_of(arena, stage->sums[i]), best),
+                       loop_apply(arena, IR_LE, loop_integer(arena, 0), place, NULL), NULL);
+        place = loop_select(arena, counts, place, nowhere);
+        lowest = lowest ? loop_min(arena, lowest, place) : place;
+    }
+    lowest = loop_of(arena, loop_let(block, "lowest", loop_fold(arena, IR_MINIMUM, lowest)));
+    results[0] = best;
+    results[1] = loop_select(arena, loop_apply(arena, IR_EQ, lowest, nowhere, NULL),
+                             loop_integer(arena, -1), lowest);
+}
+
+void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, loop_value results[2])
+{
+    struct arena *arena = lowering->arena;
+    if (row_is_indexed(stage)) {
+        fold_indexed(lowering, block, stage, vectors, results);
+        return;
+    }
+    loop_value sums[ROW_MAX_UNROLL];
+    for (int i = 0; i < vectors; i++)
+        sums[i] = loop_of(arena, stage->sums[i]);
+    for (int width = 1; width < vectors; width *= 2) { /* in pairs */
+        for (int i = 0; i + width < vectors; i += 2 * width)
+            sums[i] = loop_combine(arena, value_monoid(stage), sums[i], sums[i + width]);
+    }
+    results[0] = loop_fold(arena, value_monoid(stage), sums[0]);
+}

@@ -1,0 +1,26 @@
+/*
+ * Decisions that several skeletons share, with the seed each begins with. Private to the room.
+ */
+#ifndef SMELT_SKELETON_SLOTS_H
+#define SMELT_SKELETON_SLOTS_H
+
+#include "skeleton/skeleton.h"
+
+void slots_add(const struct skeleton_group *group, struct skeleton_slots *slots, const char *key,
+               const char *note, const char *const *values, int count, int seed);
+/* `threads` 1 or all: all when there is enough to do for them. */
+void slots_add_threads(const struct skeleton_group *group, struct skeleton_slots *slots,
+                       double bytes, double operations);
+/* `lanes` up to what the target's vectors hold twice. */
+void slots_add_lanes(const struct skeleton_group *group, struct skeleton_slots *slots, int seed);
+/* `stores` cached or streaming. */
+void slots_add_stores(const struct skeleton_group *group, struct skeleton_slots *slots,
+                      bool streaming);
+/* The seconds from what the cost says of bytes and operations, and the plan of threads and lanes.
+ */
+void slots_predict(const struct skeleton_group *group, const struct plan_group *plan,
+                   struct skeleton_cost *cost);
+/* What a group computes, in words: the names of its tensors. */
+const char *slots_note(const struct skeleton_group *group);
+
+#endif
