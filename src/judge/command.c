@@ -273,7 +273,7 @@ static bool run_program(struct arena *arena, struct command *command, struct com
                              last_line(arena, result.output)));
 }
 
-void command_run(struct command *command, struct command_lap *lap)
+void command_launch(struct command *command, struct command_lap *lap)
 {
     struct arena arena = {0};
     int number = command->launches++ % command->draw_count;

@@ -30,6 +30,6 @@ struct command_lap {
 };
 
 /* Runs it on one of the draws, in turn, and compares its outputs. */
-void command_run(struct command *command, struct command_lap *lap);
+void command_launch(struct command *command, struct command_lap *lap);
 
 #endif

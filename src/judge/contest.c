@@ -293,7 +293,7 @@ static bool play_outside(struct round *round, double *laps)
         if (!round->seated[c] || !command)
             continue;
         double start = clock_seconds();
-        command_run(command, &found);
+        command_launch(command, &found);
         round->outside += clock_seconds() - start;
         laps[c] = fmax(found.seconds, 1e-10);
         if (found.outcome == OUTCOME_OK)

@@ -111,3 +111,8 @@ char *directory_config(struct arena *arena, const char *name, struct error *erro
 {
     return directory_own(arena, NULL, "XDG_CONFIG_HOME", ".config", name, error);
 }
+
+char *directory_data(struct arena *arena, const char *name, struct error *error)
+{
+    return directory_own(arena, NULL, "XDG_DATA_HOME", ".local/share", name, error);
+}

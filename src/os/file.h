@@ -29,12 +29,14 @@ bool directory_make(const char *path, struct error *error);
 
 /*
  * smelt's own directories, made when missing: $SMELT_CACHE, else $XDG_CACHE_HOME/smelt, else
- * ~/.cache/smelt; $XDG_CONFIG_HOME/smelt, else ~/.config/smelt. `name` is a directory below it, or
+ * ~/.cache/smelt; $XDG_CONFIG_HOME/smelt, else ~/.config/smelt; $XDG_DATA_HOME/smelt, else
+ * ~/.local/share/smelt. `name` is a directory below it, or
  * NULL. Refused when somebody else owns it or may write to it, since code is loaded from there. In
  * the arena.
  */
 char *directory_cache(struct arena *arena, const char *name, struct error *error);
 char *directory_config(struct arena *arena, const char *name, struct error *error);
+char *directory_data(struct arena *arena, const char *name, struct error *error);
 
 /*
  * Removes the files of a folder of the cache that were not used for longest, until it holds no more

@@ -7,12 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Kernels judged side by side are compared with each other, too: their names tell them apart. */
+static const char beside[] = "candidate ";
+
 /* The baseline that took least time in this case, or NULL. */
 static const struct speedup *fastest_of(const struct case_result *result)
 {
     const struct speedup *fastest = NULL;
     for (int i = 0; i < result->speedup_count; i++) {
         const struct speedup *speedup = &result->speedups[i];
+        if (strncmp(speedup->baseline, beside, sizeof beside - 1) == 0)
+            continue;
         if (speedup->ratio.middle > 0 &&
             (!fastest || speedup->microseconds < fastest->microseconds))
             fastest = speedup;
@@ -36,7 +41,6 @@ double judging_fitness(const struct verdict *verdict)
     return count ? exp(sum / count) : 0;
 }
 
-/* Times of kernels judged beside these are no baselines. */
 static void note_fastest(struct judging *judging, const struct verdict *verdict)
 {
     for (int i = 0; i < verdict->case_count && !judging->fastest; i++) {
@@ -54,12 +58,19 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     struct judge_options options = judging->options;
     const char *const only[] = {judging->fastest, NULL};
     struct verdict *verdicts = arena_array(arena, (size_t)count, sizeof *verdicts);
+    const struct source **named = arena_array(arena, (size_t)count, sizeof *named);
     (void)plans;
+    for (int i = 0; i < count; i++) {
+        struct source *copy = arena_new(arena, struct source);
+        *copy = *kernels[i];
+        copy->name = arena_printf(arena, "%s%d", beside, i + 1);
+        named[i] = copy;
+    }
     if (judging->fastest)
         options.baselines = only;
     if (finalists)
         options.time_seconds *= 3;
-    if (!judge_kernels(arena, judging->task, kernels, count, &options, verdicts, error))
+    if (!judge_kernels(arena, judging->task, named, count, &options, verdicts, error))
         return false;
     for (int i = 0; i < count; i++) {
         judgements[i] = (struct search_judgement){

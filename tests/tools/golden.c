@@ -123,7 +123,7 @@ static struct outcome golden_execute(const struct session *session, const struct
 
     char *directory = scratch_make();
     golden_write_inputs(golden, directory);
-    struct outcome outcome = command_run(session, directory, arguments);
+    struct outcome outcome = command_launch(session, directory, arguments);
     outcome.output = golden_hide_times(outcome.output);
     scratch_remove(directory);
     if (outcome.output.length && outcome.output.data[outcome.output.length - 1] != '\n')

@@ -44,7 +44,7 @@ static struct outcome example_command(const struct session *session, const char 
                                       struct bytes *printed)
 {
     const char *arguments[] = {session->smelt, command, "example.op", option, NULL};
-    struct outcome outcome = command_run(session, directory, arguments);
+    struct outcome outcome = command_launch(session, directory, arguments);
     bytes_add(printed, outcome.output.data, outcome.output.length);
     return outcome;
 }

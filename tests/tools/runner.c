@@ -174,7 +174,7 @@ _Noreturn static void become(const struct session *session, const char *director
     _exit(127);
 }
 
-struct outcome command_run(const struct session *session, const char *directory,
+struct outcome command_launch(const struct session *session, const char *directory,
                            const char *const *arguments)
 {
     struct outcome outcome = {0};

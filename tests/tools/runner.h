@@ -52,7 +52,7 @@ char *scratch_make(void);
 void scratch_remove(const char *path);
 
 /* Runs `arguments` in `directory` with a clean environment; kills it after TIMEOUT_SECONDS. */
-struct outcome command_run(const struct session *session, const char *directory,
+struct outcome command_launch(const struct session *session, const char *directory,
                            const char *const *arguments);
 
 /* `path` as seen from the root, for messages. */

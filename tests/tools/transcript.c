@@ -136,7 +136,7 @@ static const char *missing_program(const struct session *session, struct lines l
         char *rest = list ? strdup(list + 6) : NULL;
         for (char *word; rest && (word = strtok_r(rest, " ,", &rest));) {
             const char *probe[] = {"sh", "-c", "command -v \"$0\"", word, NULL};
-            if (command_run(session, session->root, probe).exit_code != 0)
+            if (command_launch(session, session->root, probe).exit_code != 0)
                 return word;
         }
     }
@@ -168,7 +168,7 @@ static struct outcome step_execute(const struct session *session, struct step st
                                    const char *directory)
 {
     const char *arguments[] = {"sh", "-c", step.command.data, NULL};
-    struct outcome outcome = command_run(session, directory, arguments);
+    struct outcome outcome = command_launch(session, directory, arguments);
     outcome.output = bytes_replace(outcome.output, directory, "{tmp}");
     outcome.output = bytes_replace(outcome.output, session->root, "{root}");
     return outcome;
