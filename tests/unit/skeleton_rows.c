@@ -46,6 +46,11 @@ struct rows_case {
     "signature (x) -> (v, i)\nreduce argmax over n < N | d < D { %0 = index n %1 = index d\n" \
     "%2 = read x [" at "] proved v [%0] <- %2 i [%0] <- %1 } }"
 
+#define SUM                                                                                   \
+    "ir 1 part down { size N size D input x f32[D, N] output y f32[N] signature (x) -> (y)\n" \
+    "reduce sum over n < N | d < D { %0 = index n %1 = index d %2 = read x [%1, %0] proved\n" \
+    "y [%0] <- %2 } }"
+
 #define TOTAL                                                                                  \
     "ir 1 part total { size N size D input x f32[N, D] output y f32[] temporary m ~f32[N]\n"   \
     "temporary t ~f32[] signature (x) -> (y)\n"                                                \
@@ -73,6 +78,7 @@ static const struct rows_case CASES[] = {
     {"row", ARGMAX("N, D", "%0, %1"), 100, "split yes;unroll 2;"},
     {"row", ARGMAX("D, N", "%1, %0"), 60, "side across;"},
     {"row", TOTAL, 80, ""},
+    {"row", SUM, 600, "side across;columns 256;"},
     {"scan", SCAN("d", ""), 80, ""},
     {"scan", SCAN("d", "reverse exclusive"), 80, "lanes 16;stores streaming;"},
     {"scan", SCAN("n", "exclusive"), 80, "columns 64;"},
