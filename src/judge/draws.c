@@ -225,5 +225,14 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
         !make_limits(arena, binding, code, &rule, draw, &random, error))
         return false;
-    return plain_raise_limits(plain, binding, draw, error);
+    if (!plain_raise_limits(plain, binding, draw, error))
+        return false;
+    draw->keys = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->keys);
+    bool good = true;
+    for (int o = 0; good && o < part->output_count; o++)
+        if (draw->expected[o].integers)
+            good = keys_make(arena, task_case->program, binding, &rule, draw->inputs,
+                             disturb(arena, part, draw->inputs, rule.unit, &random), o,
+                             &draw->keys[o], error);
+    return good;
 }

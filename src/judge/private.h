@@ -109,6 +109,7 @@ struct draw {
     struct array *inputs;   /* one per input of the root */
     struct array *expected; /* one per output, not rounded */
     double **limits;        /* per output, per element; NULL: must be exact */
+    struct keys *keys;      /* per output; NULL: no index output has any */
 };
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
@@ -150,6 +151,21 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
                                   const struct ir_binding *binding);
 /* From how far each element moved when the inputs did, to how far off it may be. */
 void limit_settle(const struct limit_rule *rule, const struct array *expected, double *limits);
+
+/* ---- index outputs (choice.c) ---- */
+
+struct keys { /* what an index output chooses by; values NULL: it must be equal */
+    struct array *values;
+    double *limits;
+    int64_t row, ranks; /* keys per choice, choices per row of keys */
+};
+/* Leaves *keys alone where the output is no index of computed keys. False: the oracle failed. */
+bool keys_make(struct arena *arena, const struct ir_program *program,
+               const struct ir_binding *binding, const struct limit_rule *rule,
+               const struct array *inputs, const struct array *moved, int output, struct keys *keys,
+               struct error *error);
+/* Whether an index may stand for the expected one. */
+bool keys_accept(const struct keys *keys, int64_t element, int64_t expected, int64_t got);
 
 /* ---- memory (room.c) ---- */
 

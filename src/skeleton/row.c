@@ -235,6 +235,7 @@ static struct row_shape row_shape_of(const struct skeleton_group *group)
     return shape;
 }
 
+static const char *const COLUMNS[] = {"no", "256", "512", "1024", "2048"};
 static const char *const NO_YES[] = {"no", "yes"};
 static const char *const SIDES[] = {"along", "across"};
 static const char *const UNROLLS[] = {"1", "2", "4", "8"};
@@ -245,7 +246,7 @@ static int unroll_seed(const struct row_shape *shape, int lanes, bool across)
 {
     int64_t vectors = across ? nest_extent(&shape->row.nest, &shape->left.at[shape->across]) / lanes
                              : shape->inner / lanes;
-    int most = !across ? 2 : shape->row.stage_count > 2 ? 1 : 3; /* as a power of two */
+    int most = !across ? 2 : shape->row.stage_count > 2 ? 1 : 2; /* as a power of two */
     while (most > 0 && vectors < 1 << most)
         most--;
     return most;
@@ -260,6 +261,31 @@ static int keep_seed(const struct row_shape *shape)
             return i;
     }
     return 0;
+}
+
+/* Whether accumulators may be in memory: one pass of simple reductions. */
+static bool columns_fit(const struct row_shape *shape)
+{
+    bool fits = shape->across >= 0 && shape->row.pass_count == 1;
+    for (int i = 0; i < shape->row.stage_count; i++) {
+        const struct row_stage *stage = &shape->row.stages[i];
+        fits &= stage->kind == ROW_VALUE ||
+                (stage->kind == ROW_REDUCE && stage->stage->monoid->width == 1);
+    }
+    return fits;
+}
+
+static int columns_seed(const struct row_shape *shape)
+{
+    const struct skeleton_group *group = shape->row.nest.group;
+    if (!columns_fit(shape) || shape->bytes < (double)group->target->l2)
+        return 0;
+    int64_t extent = nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
+    int64_t share = shape->rows / extent > 1 ? extent : extent / group->target->threads;
+    int seed = 0;
+    while (seed < 4 && atoll(COLUMNS[seed + 1]) <= share)
+        seed++;
+    return seed;
 }
 
 static void row_open(const struct skeleton_group *group, struct skeleton_slots *slots)
@@ -285,6 +311,8 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
               across ? 2 : 1, across);
     slots_add_lanes(group, slots, lanes);
     slots_add(group, slots, "unroll", "vectors of independent accumulators", UNROLLS, 4, unroll);
+    slots_add(group, slots, "columns", "accumulators in memory for so many rows side by side",
+              COLUMNS, columns_fit(&shape) ? 5 : 1, columns_seed(&shape));
     slots_add(group, slots, "split", "threads share each row, pass by pass", NO_YES,
               can_split ? 2 : 1, split);
     slots_add(group, slots, "keep", "up to how many elements are kept from pass to pass", KEEPS,
@@ -311,6 +339,8 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "unroll is at most %d", ROW_MAX_UNROLL);
     else if (across && shape.across < 0)
         nest_refuse(why_not, "rows do not lie side by side");
+    else if (plan_number(plan, "columns", 0) > 0 && (!across || !columns_fit(&shape)))
+        nest_refuse(why_not, "accumulators in memory are for one pass across rows");
     else if (split && (across || shape.reduced.count != 1))
         nest_refuse(why_not, "only rows dense in memory can be shared by threads");
     else if (split && ROW_CHUNK % (lanes * unroll) != 0)
@@ -481,7 +511,10 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
     }
     row_totals_open(lowering);
     struct loop_block *block = loop_function(kernel, plan->name, slots_note(group));
-    if (plan_is(plan, "side", "across"))
+    if (plan_is(plan, "side", "across") && plan_number(plan, "columns", 0) > 0)
+        row_columns(lowering, block, &lowering->left.at[shape->across],
+                    plan_number(plan, "columns", 0));
+    else if (plan_is(plan, "side", "across"))
         lower_across(lowering, block, shape->across);
     else
         lower_rows(lowering, block);

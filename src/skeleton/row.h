@@ -113,6 +113,12 @@ loop_value row_resolve(void *context, struct skeleton_values *values, int tensor
 /* The number of the row among all. */
 loop_value row_number(struct row_lowering *lowering);
 
+/* ---- row_columns.c ---- */
+
+/* One pass with the accumulators of up to `most` rows side by side in memory. */
+void row_columns(struct row_lowering *lowering, struct loop_block *block,
+                 const struct nest_chain *chain, int64_t most);
+
 /* ---- row_total.c ---- */
 
 /* Buffers for what is combined later; after the loops over rows, the function that does it. */

@@ -130,7 +130,7 @@ static const struct ir_size *chunk_count(struct row_lowering *lowering)
 }
 
 /* Row values of earlier passes are read from their tensors. */
-static void load_results(struct row_lowering *lowering, struct loop_block *block, int pass)
+static void load_results(struct row_lowering *lowering, int pass)
 {
     for (int i = 0; i < lowering->row.stage_count; i++) {
         struct row_stage *stage = &lowering->row.stages[i];
@@ -140,7 +140,6 @@ static void load_results(struct row_lowering *lowering, struct loop_block *block
             const struct loop_buffer *buffer =
                 skeleton_buffer(&lowering->values, ir->writes[k].tensor);
             loop_value value = loop_load(lowering->arena, buffer, row_offset(lowering, ir, k), 1);
-            value = loop_of(lowering->arena, loop_let(block, buffer->name, value));
             *(k ? &stage->result_places[0] : &stage->results[0]) = value;
         }
     }
@@ -163,7 +162,7 @@ static void split_parts(struct row_lowering *lowering, int pass)
     loop_value to = loop_min(arena, loop_add(arena, from, chunk), extent);
     to = loop_of(arena, loop_let(block, "to", to));
     lowering->values.memo = NULL;
-    load_results(lowering, block, pass);
+    load_results(lowering, pass);
     row_pass_along(lowering, block, pass, from, to);
     loop_value at = loop_add(arena, loop_mul(arena, row_number(lowering), chunks), number);
     for (int i = 0; i < lowering->row.stage_count; i++) {
@@ -191,7 +190,7 @@ static void split_combine(struct row_lowering *lowering, int pass)
     loop_value chunks = skeleton_size(&lowering->values, chunk_count(lowering));
     loop_value first = loop_mul(arena, row_number(lowering), chunks);
     lowering->values.memo = NULL;
-    load_results(lowering, block, pass);
+    load_results(lowering, pass);
     for (int i = 0; i < lowering->row.stage_count; i++) {
         struct row_stage *stage = &lowering->row.stages[i];
         if (stage->kind == ROW_REDUCE && stage->pass == pass) {

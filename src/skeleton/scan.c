@@ -7,9 +7,6 @@
 
 #include "skeleton/nest.h"
 #include "skeleton/slots.h"
-#include "skeleton/soon.h"
-
-enum { FETCH_AHEAD = 1024 }; /* elements */
 
 struct scan_shape {
     struct nest nest;
@@ -181,20 +178,6 @@ static loop_value scan_shift(const struct scan_lowering *lowering, loop_value ve
     return loop_shuffle(lowering->arena, vector, unit, pattern, lanes);
 }
 
-/* Going down, no prefetcher helps far enough. */
-static void fetch_ahead(struct scan_lowering *lowering, struct loop_block *block, loop_value value,
-                        loop_value from)
-{
-    struct arena *arena = lowering->arena;
-    const struct loop_variable *axis = lowering->shape.axis.variable;
-    struct soon_loads loads = {0};
-    soon_collect(arena, value, axis, &loads);
-    for (size_t i = 0; i < loads.count; i++)
-        loop_prefetch(block, loads.at[i]->buffer,
-                      loop_substitute(arena, loads.at[i]->offset, axis,
-                                      loop_sub(arena, from, loop_integer(arena, FETCH_AHEAD))));
-}
-
 /* One vector: scanned in the register, joined to what came before, stored. */
 static void scan_vector(struct scan_lowering *lowering, struct loop_block *block,
                         struct loop_variable *carry, loop_value value, loop_value offset,
@@ -205,8 +188,6 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
     int lanes = lowering->lanes, tensor = stage->writes[0].tensor;
     const struct loop_variable *axis = lowering->shape.axis.variable;
     const struct skeleton_lanes along = {axis, lanes, from, count};
-    if (stage->reverse && !count)
-        fetch_ahead(lowering, block, value, from);
     skeleton_widen(block, &along, &value, 1);
     value = loop_splat(arena, value, lanes);
     if (count)
