@@ -46,6 +46,8 @@ struct cell_region *worker_region(const struct worker *worker, int slot, int ten
  * with them the very pages: kernels that are compared find the same luck. */
 bool worker_make_buffers(struct worker *worker);
 void worker_release_buffers(struct worker *worker);
+/* A file in memory of which nothing can be cut off, mapped; cells cannot write a sealed one. */
+char *worker_make_file(int *descriptor, size_t bytes, bool sealed_for_writing);
 bool worker_start_cell(struct worker *worker, const char *runner);
 enum waited worker_wait(struct worker *worker, double seconds, int *status);
 /* Lets the cell run until it stops again or ends. */

@@ -51,9 +51,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cell_report *report = arena_new(&arena, struct cell_report);
     struct launch_result result = {.outcome = OUTCOME_OK};
     struct launch launch = {.binding = ir_bind(&arena, program, sizes, NULL, NULL), .scratch = 100};
+    control.input_count = ir_root(program)->input_count;
+    control.output_count = ir_root(program)->output_count;
     for (int slot = 0; slot < 2; slot++)
         for (int i = 0; i < 3; i++)
-            control.regions[slot][i] = (struct cell_region){0, 4096, slot ? 4096 - 512 : 0};
+            control.regions[cell_number(&control, slot, i)] =
+                (struct cell_region){0, 4096, slot ? 4096 - 512 : 0};
     struct worker *worker = arena_new(&arena, struct worker);
     *worker = (struct worker){.launch = &launch,
                               .part = ir_root(program),
