@@ -209,6 +209,8 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
     if (swap)
         fill_sets(contract, second = ~second, uses);
     share_terms(contract, second);
+    if (contract->sets[CONTRACT_M].size < 2 && contract->sets[CONTRACT_K].count > 1)
+        return REFUSE(why_not, "one row and a window: packing costs more than it saves");
     if (rows_fill_lanes(contract)) {
         fill_sets(contract, second = ~second, uses);
         share_terms(contract, second);
