@@ -370,6 +370,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     cost.operations *= 3.5;
     slots_predict(group, plan, &cost);
     cost.operations = shape.operations;
+    slots_predict_reads(group, plan, plan_is(plan, "side", "across"), &cost);
     if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
         shape.rows < group->target->threads)
         cost.seconds *= group->target->threads;
