@@ -366,10 +366,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
         cost.bytes += shape.bytes / 2 * (shape.row.pass_count - 1);
     cost.stack = plan_number(plan, "keep", 0) * 4;
     cost.vectors = (int)plan_number(plan, "unroll", 1) * 3;
-    /* what is combined is loaded for it: a sum of products is far from the peak (measured: 0.28) */
-    cost.operations *= 3.5;
     slots_predict(group, plan, &cost);
-    cost.operations = shape.operations;
     slots_predict_reads(group, plan, plan_is(plan, "side", "across"), &cost);
     if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
         shape.rows < group->target->threads)
