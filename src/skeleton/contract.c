@@ -148,6 +148,22 @@ static double tiles_cost(const struct contract *contract, double rows, double ve
     return tiles * (terms * tile_cycles(rows, vectors) + 3 * rows * vectors + 30);
 }
 
+/* How much more packing costs when terms have digits: divisions, cheap ones by known numbers. */
+static double digits_cost(const struct contract *contract)
+{
+    const struct contract_indices *terms = &contract->sets[CONTRACT_K];
+    double cost = 1;
+    for (int i = 1; i < terms->count; i++) {
+        const struct ir_size *extent = contract->group->part->indices[terms->at[i]].extent;
+        bool known = extent->op == IR_SIZE_CONSTANT;
+        for (int f = 0; f < contract->group->fix_count; f++)
+            known |=
+                extent->op == IR_SIZE_SYMBOL && contract->group->fixes[f].symbol == extent->symbol;
+        cost += known ? 0.2 : 1;
+    }
+    return cost;
+}
+
 static struct skeleton_cost contract_predict(const struct skeleton_group *group,
                                              const struct plan_group *plan)
 {
@@ -167,6 +183,7 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     cost.operations = 2 * batch * m * n * k;
     cost.bytes = batch * (m * k + k * n + m * n) * contract.element;
     double copied = (d.pack_a ? m * k : 0) + (d.pack_b ? k * n : 0);
+    copied *= digits_cost(&contract);
     double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors, d.lanes);
     seconds = seconds * d.lanes / rate + batch * copied / (rate / d.lanes);
     cost.seconds = seconds / fmax(used, 1);

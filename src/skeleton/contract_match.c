@@ -174,6 +174,22 @@ static bool factor_is_contiguous(const struct contract *contract, bool second, i
            node->read.guard == IR_NONE;
 }
 
+static void share_terms(struct contract *contract, unsigned second)
+{
+    for (int i = 0; i < contract->term_count; i++)
+        contract->terms[i].second = second >> i & 1;
+}
+
+/* Few columns leave most lanes empty; rows that are neighbours in memory fill them. What is written
+ * then goes one by one, but that is little. */
+static bool rows_fill_lanes(const struct contract *contract)
+{
+    const struct contract_indices *rows = &contract->sets[CONTRACT_M];
+    int lanes = contract->group->target->vector_bytes / contract->element;
+    return rows->count == 1 && contract->sets[CONTRACT_N].size * 4 <= lanes &&
+           rows->size >= lanes && factor_is_contiguous(contract, false, rows->at[0]);
+}
+
 static bool choose_sets(struct contract *contract, struct skeleton_reason *why_not)
 {
     const struct skeleton_group *group = contract->group;
@@ -192,8 +208,13 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
                  set_has(&contract->sets[CONTRACT_M], fastest));
     if (swap)
         fill_sets(contract, second = ~second, uses);
-    for (int i = 0; i < contract->term_count; i++)
-        contract->terms[i].second = second >> i & 1;
+    share_terms(contract, second);
+    if (contract->sets[CONTRACT_M].size < 2 && contract->sets[CONTRACT_K].count > 1)
+        return REFUSE(why_not, "one row and a window: packing costs more than it saves");
+    if (rows_fill_lanes(contract)) {
+        fill_sets(contract, second = ~second, uses);
+        share_terms(contract, second);
+    }
     /* lanes along what is written fastest */
     struct contract_indices *columns = &contract->sets[CONTRACT_N];
     for (int i = 0; i + 1 < columns->count; i++) {

@@ -367,6 +367,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     cost.stack = plan_number(plan, "keep", 0) * 4;
     cost.vectors = (int)plan_number(plan, "unroll", 1) * 3;
     slots_predict(group, plan, &cost);
+    slots_predict_reads(group, plan, plan_is(plan, "side", "across"), &cost);
     if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
         shape.rows < group->target->threads)
         cost.seconds *= group->target->threads;

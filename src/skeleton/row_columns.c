@@ -4,10 +4,13 @@
  */
 #include "skeleton/row.h"
 
+enum { FETCH_BELOW = 2 }; /* rows */
+
 struct columns {
     struct row_lowering *lowering;
     const struct nest_chain *chain;
     loop_value from, width;
+    const struct loop_variable *along; /* counter of the innermost loop down the rows */
     const struct loop_buffer *sums[ROW_MAX_STAGES]; /* per stage; NULL: no reduction */
 };
 
@@ -59,6 +62,24 @@ static void columns_clear(struct columns *columns, struct loop_block *block, loo
     }
 }
 
+/* A piece of a row may be a page, where prefetchers stop: the same place further down. */
+static void fetch_below(struct columns *columns, struct loop_block *block, loop_value value,
+                        loop_value from)
+{
+    struct arena *arena = columns->lowering->arena;
+    struct soon_loads loads = {0};
+    soon_collect(arena, value, columns->chain->variable, &loads);
+    loop_value below =
+        loop_add(arena, loop_of(arena, columns->along), loop_integer(arena, FETCH_BELOW));
+    for (size_t i = 0; i < loads.count; i++) {
+        loop_value offset =
+            loop_substitute(arena, loads.at[i]->offset, columns->chain->variable, from);
+        if (loop_mentions(offset, columns->along))
+            loop_prefetch(block, loads.at[i]->buffer,
+                          loop_substitute(arena, offset, columns->along, below));
+    }
+}
+
 static void columns_add(struct columns *columns, struct loop_block *block, loop_value place,
                         loop_value count)
 {
@@ -69,6 +90,8 @@ static void columns_add(struct columns *columns, struct loop_block *block, loop_
         if (!columns->sums[i])
             continue;
         loop_value value = row_element(lowering, &lowering->row.stages[i]);
+        if (!count)
+            fetch_below(columns, block, value, loop_add(arena, columns->from, place));
         const struct skeleton_lanes side = {columns->chain->variable, lowering->lanes,
                                             loop_add(arena, columns->from, place), count};
         skeleton_widen(block, &side, &value, 1);
@@ -123,6 +146,7 @@ void row_columns(struct row_lowering *lowering, struct loop_block *block,
         along = loop_for(along, LOOP_SERIAL, reduced->variable->name, loop_integer(arena, 0),
                          skeleton_size(&lowering->values, reduced->extent), NULL, &counter);
         nest_bind(&lowering->row.nest, &lowering->values, reduced, loop_of(arena, counter));
+        columns.along = counter;
     }
     nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, chain->variable));
     columns_loop(&columns, along, columns_add);

@@ -162,6 +162,78 @@ static void add_variants(const struct skeleton_program *program, struct seeds *s
     }
 }
 
+/* ---- sizes worth knowing ---- */
+
+enum { FIX_MOST = 16 }; /* a larger size is no window, stride or padding */
+
+static void fix_symbols(const struct skeleton_program *program, const struct ir_size *size,
+                        bool *fixed)
+{
+    if (!size || size->op == IR_SIZE_CONSTANT)
+        return;
+    if (size->op == IR_SIZE_SYMBOL) {
+        int64_t value = program->binding->sizes[size->symbol];
+        enum ir_symbol_kind kind = program->part->symbols[size->symbol].kind;
+        fixed[size->symbol] |= kind != IR_SYMBOL_LET && value >= 0 && value <= FIX_MOST;
+        return;
+    }
+    fix_symbols(program, size->a, fixed);
+    fix_symbols(program, size->b, fixed);
+}
+
+/*
+ * Stages that slide a window over something (reads that may be out of bounds, several indices
+ * reduced) want to know its shape: strides, paddings and what is reduced.
+ */
+static void fix_window(const struct skeleton_program *program, const struct ir_stage *stage,
+                       bool *fixed)
+{
+    bool checked = false;
+    for (int i = 0; i < stage->nodes.count; i++)
+        checked |= stage->nodes.at[i].op == IR_READ && stage->nodes.at[i].read.checked;
+    if (stage->kind != IR_REDUCE || !checked || stage->index_count - stage->left_count < 2)
+        return;
+    for (int i = stage->left_count; i < stage->index_count; i++)
+        fix_symbols(program, program->part->indices[stage->indices[i]].extent, fixed);
+    for (int i = 0; i < stage->nodes.count; i++) {
+        const struct ir_node *node = &stage->nodes.at[i];
+        bool parameter = node->op == IR_SIZE && node->size->op == IR_SIZE_SYMBOL &&
+                         program->part->symbols[node->size->symbol].kind == IR_SYMBOL_PARAMETER;
+        if (parameter)
+            fix_symbols(program, node->size, fixed);
+    }
+    for (int i = 0; i < stage->left_count; i++) {
+        const struct ir_size *extent = program->part->indices[stage->indices[i]].extent;
+        if (extent && extent->op == IR_SIZE_SYMBOL &&
+            program->part->symbols[extent->symbol].kind == IR_SYMBOL_PARAMETER)
+            fix_symbols(program, extent, fixed);
+    }
+}
+
+/* The best plan for a kernel that is for this window only. */
+static void add_fixed(const struct skeleton_program *program, struct seeds *seeds)
+{
+    const struct ir_part *part = program->part;
+    bool *fixed = arena_array(program->arena, (size_t)part->symbol_count + 1, sizeof *fixed);
+    struct plan_fix *fixes =
+        arena_array(program->arena, (size_t)part->symbol_count + 1, sizeof *fixes);
+    int count = 0;
+    for (int i = 0; i < part->stage_count; i++)
+        fix_window(program, &part->stages[i], fixed);
+    for (int i = 0; i < part->symbol_count; i++) {
+        if (fixed[i])
+            fixes[count++] = (struct plan_fix){i, program->binding->sizes[i]};
+    }
+    if (!count)
+        return;
+    struct plan *plan = plan_copy(program->arena, seeds->at[0].plan);
+    struct error error;
+    plan->fixes = fixes;
+    plan->fix_count = count;
+    if (skeleton_check(program, plan, &error))
+        add_seed(program, seeds, plan);
+}
+
 int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most)
 {
     struct seeds seeds = {0};
@@ -173,6 +245,7 @@ int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, 
     sort_seeds(&seeds);
     if (most > 1 && seeds.count) {
         add_variants(program, &seeds);
+        add_fixed(program, &seeds);
         sort_seeds(&seeds);
     }
     int count = 0;

@@ -3,6 +3,8 @@
  */
 #include "skeleton/slots.h"
 
+#include <math.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,86 @@ void slots_predict(const struct skeleton_group *group, const struct plan_group *
     cost->seconds = (moving > computing ? moving : computing) / threads;
     if (!alone)
         cost->seconds += START_THREADS;
+}
+
+/* ---- reads ---- */
+
+enum { LINE_BYTES = 64, STAGE_INDICES = 64 };
+
+static const double VECTOR_STEPS = 0.5, GATHER_STEPS = 0.75, L3_OVER_MEMORY = 2;
+
+/* How far apart neighbouring lanes of a read are, in elements; -1: anywhere. */
+static double lane_stride(const struct skeleton_group *group, const struct ir_stage *stage,
+                          int read, int lane)
+{
+    const struct ir_node *node = &stage->nodes.at[read];
+    int rank = group->part->tensors[node->read.tensor].rank;
+    int64_t dims[IR_MAX_RANK], factors[STAGE_INDICES], constant;
+    double stride = 0, row = 1;
+    ir_tensor_shape(group->binding, node->read.tensor, dims);
+    for (int d = rank - 1; d >= 0; d--) {
+        if (!ir_affine(group->binding, stage, node->read.at[d], &constant, factors))
+            return -1;
+        stride += (double)factors[lane] * row;
+        row *= (double)dims[d];
+    }
+    return stride;
+}
+
+static double stage_points(const struct skeleton_group *group, const struct ir_stage *stage,
+                           int64_t *extents)
+{
+    double points = 1;
+    for (int i = 0; i < stage->index_count; i++) {
+        const struct ir_size *extent = group->part->indices[stage->indices[i]].extent;
+        if (!extent || !ir_size_eval(extent, group->binding->sizes, &extents[i]))
+            extents[i] = 1;
+        points *= (double)extents[i];
+    }
+    return points;
+}
+
+static double read_seconds(const struct skeleton_group *group, const struct ir_stage *stage,
+                           int read, int lane, int lanes)
+{
+    const struct skeleton_target *target = group->target;
+    int64_t extents[STAGE_INDICES], box[IR_MAX_RANK];
+    double points = stage_points(group, stage, extents);
+    double step = target->vector_bytes / 2.0 / target->fma; /* a cycle: two multiply-adds */
+    double stride = lane_stride(group, stage, read, lane);
+    double element =
+        (double)dtype_bytes(group->part->tensors[stage->nodes.at[read].read.tensor].dtype);
+    if (stride == 0) /* the same in all lanes: read once per vector at most */
+        return points / lanes * VECTOR_STEPS * step;
+    bool dense = stride == 1;
+    double seconds = dense ? points / lanes * VECTOR_STEPS * step : points * GATHER_STEPS * step;
+    double footprint = element * ir_region(group->binding, stage, read, extents, box);
+    double again = points - footprint / element; /* the first time is counted as bytes moved */
+    if (again <= points / 2 || footprint <= (double)target->l1 / 2)
+        return seconds;
+    double rate =
+        footprint <= (double)target->l2 / 2 ? target->l2_rate : L3_OVER_MEMORY * target->memory;
+    return seconds + again * (dense ? element : fmin(LINE_BYTES, element * fabs(stride))) / rate;
+}
+
+void slots_predict_reads(const struct skeleton_group *group, const struct plan_group *plan,
+                         bool across, struct skeleton_cost *cost)
+{
+    double seconds = 0;
+    int lanes = (int)plan_number(plan, "lanes", 1);
+    for (int i = 0; i < group->stage_count; i++) {
+        const struct ir_stage *stage = &group->part->stages[group->stages[i]];
+        int lane = (across ? stage->left_count : stage->index_count) - 1;
+        if (stage->index_count > STAGE_INDICES || lane < 0)
+            continue;
+        for (int n = 0; n < stage->nodes.count; n++)
+            if (stage->nodes.at[n].op == IR_READ)
+                seconds += read_seconds(group, stage, n, lane, lanes);
+    }
+    if (!plan_is(plan, "threads", "1"))
+        seconds /= group->target->threads;
+    if (seconds > cost->seconds)
+        cost->seconds = seconds;
 }
 
 const char *slots_note(const struct skeleton_group *group)

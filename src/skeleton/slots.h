@@ -20,6 +20,14 @@ void slots_add_stores(const struct skeleton_group *group, struct skeleton_slots 
  */
 void slots_predict(const struct skeleton_group *group, const struct plan_group *plan,
                    struct skeleton_cost *cost);
+/*
+ * What the reads of a group cost by themselves: gathered ones take a step per element, and what is
+ * read again and again comes from the nearest cache that holds it. Lanes run along the last index
+ * of each stage, or along its last left one. Raises cost->seconds where the reads are what takes
+ * longest.
+ */
+void slots_predict_reads(const struct skeleton_group *group, const struct plan_group *plan,
+                         bool across, struct skeleton_cost *cost);
 /* What a group computes, in words: the names of its tensors. */
 const char *slots_note(const struct skeleton_group *group);
 

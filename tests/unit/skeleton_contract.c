@@ -58,6 +58,13 @@ static const struct contract_case CASES[] = {
      "%14 = read w [%1, %4, %5, %6] proved %15 = mul f32 %13, %14\n"
      "y [%0, %1, %2, %3] <- %15 } }",
      "R=3 S=3", 9},
+    {"few columns, rows in lanes",
+     "ir 1 part few { size M size K input a f32[K, M] input b f32[K, 2] output y f32[M, 2]\n"
+     "signature (a, b) -> (y)\n"
+     "reduce sum over m < M, n < 2 | k < K { %0 = index m %1 = index n %2 = index k\n"
+     "%3 = read a [%2, %0] proved %4 = read b [%2, %1] proved %5 = mul f32 %3, %4\n"
+     "y [%0, %1] <- %5 } }",
+     NULL, 100},
     {"matrix and vector",
      "ir 1 part mv { size M size K input a f32[M, K] input x f32[K] output y f32[M]\n"
      "signature (a, x) -> (y)\n"
