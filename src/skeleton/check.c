@@ -169,6 +169,10 @@ static bool complete(struct checker *c, struct plan_group *group, const struct p
             return error_at(c->error, ERROR_PLAN_PIN, group->place,
                             "pins leave no value for %s of group '%s'", slot->key, group->name);
     }
+    for (size_t i = 0; i < slots->count; i++) { /* slots may go before the plan does */
+        decisions[i].key = arena_string(arena, decisions[i].key);
+        decisions[i].value = arena_string(arena, decisions[i].value);
+    }
     group->decisions = decisions;
     group->decision_count = (int)slots->count;
     return true;
@@ -259,9 +263,13 @@ bool skeleton_check(const struct skeleton_program *program, struct plan *plan, s
         }
     }
     c.view = skeleton_view_new(program, plan);
-    for (int g = 0; g < plan->group_count; g++) {
-        if (!check_group(&c, g))
-            return false;
+    struct arena scratch = {0};
+    c.view.scratch = &scratch;
+    bool legal = true;
+    for (int g = 0; legal && g < plan->group_count; g++) {
+        legal = check_group(&c, g);
+        arena_reset(&scratch);
     }
-    return true;
+    arena_release(&scratch);
+    return legal;
 }

@@ -348,9 +348,10 @@ bool contract_classify(const struct skeleton_group *group, struct contract *cont
         if (!add_map(contract, map, i + 1 == group->stage_count, why_not))
             return false;
     }
-    for (int i = 0; i < part->stage_count; i++) {
-        if (&part->stages[i] != stage && part->stages[i].kind != IR_LOOP &&
-            part->stages[i].writes[0].tensor == contract->tensor)
+    const struct ir_numbers *writers = &group->graph->writers[contract->tensor];
+    for (int i = 0; i < writers->count; i++) {
+        const struct ir_stage *other = &part->stages[writers->at[i]];
+        if (other != stage && other->kind != IR_LOOP)
             return REFUSE(why_not, "the sum defines a part of its tensor only");
     }
     return true;

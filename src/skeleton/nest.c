@@ -43,12 +43,30 @@ static int bare_index(const struct ir_stage *stage, int node)
     return stage->nodes.at[node].op == IR_INDEX ? stage->nodes.at[node].index : -1;
 }
 
+struct tensor_axes { /* of a tensor's dimensions; -1: none yet */
+    int tensor;
+    int dims[IR_MAX_RANK];
+};
+
 /* Dimensions whose index is known get an axis, those of the stage's indices that have none yet
- * get the dimension's. Per tensor of the part: axes of its dimensions, -1: none yet. */
+ * get the dimension's. Of the tensors that were met: a group is small, its program may not be. */
 struct matching {
     struct nest *nest;
-    int (*dims)[IR_MAX_RANK];
+    struct tensors_axes VECTOR(struct tensor_axes) met;
 };
+
+/* The axes of a tensor; they hold until another tensor is asked for. */
+static int *axes_of_tensor(struct matching *matching, int tensor)
+{
+    for (size_t i = 0; i < matching->met.count; i++) {
+        if (matching->met.at[i].tensor == tensor)
+            return matching->met.at[i].dims;
+    }
+    struct tensor_axes made = {.tensor = tensor};
+    memset(made.dims, -1, sizeof made.dims);
+    vector_push(matching->nest->group->arena, &matching->met, made);
+    return matching->met.at[matching->met.count - 1].dims;
+}
 
 static bool axis_taken(const struct nest *nest, const struct ir_stage *stage, int axis)
 {
@@ -69,12 +87,13 @@ static bool stage_has_index(const struct ir_stage *stage, int index)
 }
 
 /* Through a map that is inlined: the axis that the dimension of a tensor read there has. */
-static int inlined_axis(const struct matching *matching, int tensor, int dimension, int depth)
+static int inlined_axis(struct matching *matching, int tensor, int dimension, int depth)
 {
     const struct skeleton_group *group = matching->nest->group;
-    for (int i = 0; i < group->part->stage_count && depth < 16; i++) {
-        const struct ir_stage *stage = &group->part->stages[i];
-        if (!group->inlined[i] || stage->kind != IR_MAP || stage->writes[0].tensor != tensor)
+    const struct ir_numbers *writers = &group->graph->writers[tensor];
+    for (int i = 0; i < writers->count && depth < 16; i++) {
+        const struct ir_stage *stage = &group->part->stages[writers->at[i]];
+        if (!group->inlined[writers->at[i]] || stage->kind != IR_MAP)
             continue;
         int index = bare_index(stage, stage->writes[0].at[dimension]);
         for (int k = 0; index >= 0 && k < stage->nodes.count; k++) {
@@ -83,7 +102,7 @@ static int inlined_axis(const struct matching *matching, int tensor, int dimensi
             for (int d = 0; d < rank; d++) {
                 if (bare_index(stage, node->read.at[d]) != index)
                     continue;
-                int axis = matching->dims[node->read.tensor][d];
+                int axis = axes_of_tensor(matching, node->read.tensor)[d];
                 if (axis < 0)
                     axis = inlined_axis(matching, node->read.tensor, d, depth + 1);
                 if (axis >= 0)
@@ -99,18 +118,18 @@ static void match_places(struct matching *matching, const struct ir_stage *stage
 {
     struct nest *nest = matching->nest;
     for (int d = 0; d < rank; d++) {
-        int index = bare_index(stage, at[d]), *axis = &matching->dims[tensor][d];
+        int index = bare_index(stage, at[d]), axis = axes_of_tensor(matching, tensor)[d];
         if (index < 0 || !stage_has_index(stage, index))
             continue;
-        if (*axis < 0)
-            *axis = inlined_axis(matching, tensor, d, 0);
-        if (learn && *axis < 0)
-            *axis = nest->axis_of[index];
-        if (learn || *axis < 0 || nest->axis_of[index] >= 0 || axis_taken(nest, stage, *axis))
+        if (axis < 0)
+            axis = inlined_axis(matching, tensor, d, 0);
+        if (learn && axis < 0)
+            axis = nest->axis_of[index];
+        axes_of_tensor(matching, tensor)[d] = axis;
+        if (learn || axis < 0 || nest->axis_of[index] >= 0 || axis_taken(nest, stage, axis))
             continue;
-        if (skeleton_sizes_equal(nest->axes[*axis].extent,
-                                 nest->group->part->indices[index].extent))
-            nest->axis_of[index] = *axis;
+        if (skeleton_sizes_equal(nest->axes[axis].extent, nest->group->part->indices[index].extent))
+            nest->axis_of[index] = axis;
     }
 }
 
@@ -207,18 +226,18 @@ static void mark_loose(struct nest *nest, const struct ir_stage *stage, int node
 static void add_access(struct nest *nest, const struct ir_stage *stage, int tensor, const int *at,
                        int rank, bool write)
 {
-    if (nest->access_count == NEST_MAX_ACCESSES) { /* too many to keep: nothing is one in memory */
+    if (nest->accesses.count ==
+        NEST_MAX_ACCESSES) { /* too many to keep: nothing is one in memory */
         for (int i = 0; i < nest->axis_count; i++)
             nest->axes[i].loose = true;
         return;
     }
-    struct nest_access *access = &nest->accesses[nest->access_count++];
-    access->tensor = tensor;
-    access->write = write;
+    struct nest_access access = {.tensor = tensor, .write = write};
     for (int d = 0; d < IR_MAX_RANK; d++) {
         int index = d < rank ? bare_index(stage, at[d]) : -1;
-        access->axes[d] = index < 0 ? -1 : nest->axis_of[index];
+        access.axes[d] = index < 0 ? -1 : nest->axis_of[index];
     }
+    vector_push(nest->group->arena, &nest->accesses, access);
 }
 
 static void walk_nodes(struct nest *nest, const struct ir_stage *stage, int depth);
@@ -228,11 +247,11 @@ static bool walk_inlined(struct nest *nest, const struct ir_stage *stage,
                          const struct ir_node *read, int depth)
 {
     const struct skeleton_group *group = nest->group;
+    const struct ir_numbers *writers = &group->graph->writers[read->read.tensor];
     bool found = false;
-    for (int i = 0; i < group->part->stage_count; i++) {
-        const struct ir_stage *inner = &group->part->stages[i];
-        if (!group->inlined[i] || inner->kind != IR_MAP ||
-            inner->writes[0].tensor != read->read.tensor)
+    for (int i = 0; i < writers->count; i++) {
+        const struct ir_stage *inner = &group->part->stages[writers->at[i]];
+        if (!group->inlined[writers->at[i]] || inner->kind != IR_MAP)
             continue;
         found = true;
         for (int k = 0; k < inner->index_count; k++)
@@ -288,11 +307,8 @@ bool nest_init(struct nest *nest, const struct skeleton_group *group,
     struct arena *arena = group->arena;
     *nest = (struct nest){.group = group};
     nest->axis_of = arena_array(arena, (size_t)part->index_count + 1, sizeof(int));
-    nest->accesses = arena_array(arena, NEST_MAX_ACCESSES, sizeof *nest->accesses);
     memset(nest->axis_of, -1, (size_t)part->index_count * sizeof(int));
-    struct matching matching = {nest, NULL};
-    matching.dims = arena_array(arena, (size_t)part->tensor_count + 1, sizeof *matching.dims);
-    memset(matching.dims, -1, (size_t)part->tensor_count * sizeof *matching.dims);
+    struct matching matching = {.nest = nest};
     for (int i = 0; i < group->stage_count; i++) {
         const struct ir_stage *stage = nest_stage(nest, i);
         if (stage->kind != IR_MAP && stage->kind != IR_REDUCE && stage->kind != IR_SCAN) {
@@ -361,14 +377,14 @@ static bool read_is_own(const struct nest *nest, const struct nest_access *acces
 
 bool nest_reads_own(const struct nest *nest, struct skeleton_reason *why_not)
 {
-    for (int i = 0; i < nest->access_count; i++) {
-        if (read_is_own(nest, &nest->accesses[i]))
+    for (size_t i = 0; i < nest->accesses.count; i++) {
+        if (read_is_own(nest, &nest->accesses.at[i]))
             continue;
         nest_refuse(why_not, "%s is read at other places than where it was just defined",
-                    nest->group->part->tensors[nest->accesses[i].tensor].name);
+                    nest->group->part->tensors[nest->accesses.at[i].tensor].name);
         return false;
     }
-    return nest->access_count < NEST_MAX_ACCESSES;
+    return nest->accesses.count < NEST_MAX_ACCESSES;
 }
 
 /* ---- chains ---- */
@@ -387,8 +403,8 @@ static bool is_one_in_memory(const struct nest *nest, int a, int b)
 {
     if (nest->axes[a].loose || nest->axes[b].loose)
         return false;
-    for (int i = 0; i < nest->access_count; i++) {
-        const struct nest_access *access = &nest->accesses[i];
+    for (size_t i = 0; i < nest->accesses.count; i++) {
+        const struct nest_access *access = &nest->accesses.at[i];
         int at_a = dimension_of(access, a), at_b = dimension_of(access, b);
         if (at_a < 0 && at_b < 0)
             continue;
@@ -398,6 +414,20 @@ static bool is_one_in_memory(const struct nest *nest, int a, int b)
             return false;
     }
     return true;
+}
+
+/* What the last stage that has the axis calls it. */
+static const char *axis_name(const struct nest *nest, int axis)
+{
+    const char *name = NULL;
+    for (int i = 0; i < nest->group->stage_count; i++) {
+        const struct ir_stage *stage = nest_stage(nest, i);
+        for (int k = 0; k < stage->index_count; k++) {
+            if (nest->axis_of[stage->indices[k]] == axis)
+                name = nest->group->part->indices[stage->indices[k]].name;
+        }
+    }
+    return name;
 }
 
 struct nest_chains nest_chain(struct nest *nest, struct arena *arena, const struct nest_axes *axes)
@@ -416,10 +446,7 @@ struct nest_chains nest_chain(struct nest *nest, struct arena *arena, const stru
         struct nest_chain *chain = &chains.at[chains.count - 1];
         chain->axes[chain->count++] = axis;
         chain->extent = ir_size_make(arena, IR_SIZE_MUL, chain->extent, nest->axes[axis].extent);
-        for (int k = 0; k < nest->group->part->index_count; k++) {
-            if (nest->axis_of[k] == axis)
-                chain->variable->name = nest->group->part->indices[k].name;
-        }
+        chain->variable->name = axis_name(nest, axis);
     }
     return chains;
 }
@@ -428,10 +455,13 @@ void nest_bind(const struct nest *nest, struct skeleton_values *values,
                const struct nest_chain *chain, loop_value value)
 {
     loop_value zero = loop_integer(values->kernel->arena, 0);
-    for (int i = 0; i < chain->count; i++) {
-        for (int k = 0; k < nest->group->part->index_count; k++) {
-            if (nest->axis_of[k] == chain->axes[i])
-                values->indices[k] = i + 1 < chain->count ? zero : value;
+    for (int s = 0; s < nest->group->stage_count; s++) {
+        const struct ir_stage *stage = nest_stage(nest, s);
+        for (int k = 0; k < stage->index_count; k++) {
+            for (int i = 0; i < chain->count; i++) {
+                if (nest->axis_of[stage->indices[k]] == chain->axes[i])
+                    values->indices[stage->indices[k]] = i + 1 < chain->count ? zero : value;
+            }
         }
     }
 }
@@ -468,8 +498,8 @@ double nest_bytes(const struct nest *nest)
     const struct ir_part *part = nest->group->part;
     bool *seen = arena_array(nest->group->arena, (size_t)part->tensor_count + 1, sizeof *seen);
     double bytes = 0;
-    for (int i = 0; i < nest->access_count; i++) {
-        int tensor = nest->accesses[i].tensor;
+    for (size_t i = 0; i < nest->accesses.count; i++) {
+        int tensor = nest->accesses.at[i].tensor;
         bool own = nest_definer(nest, tensor) != NULL;
         if (seen[tensor] || (own && !nest->group->needed[tensor]))
             continue;
@@ -500,8 +530,8 @@ int nest_value_bytes(const struct nest *nest)
 {
     const struct ir_part *part = nest->group->part;
     bool floats = false;
-    for (int i = 0; i < nest->access_count; i++) {
-        enum dtype type = part->tensors[nest->accesses[i].tensor].dtype;
+    for (size_t i = 0; i < nest->accesses.count; i++) {
+        enum dtype type = part->tensors[nest->accesses.at[i].tensor].dtype;
         floats |= dtype_is_float(type);
         if (type == DTYPE_F64)
             return 8;

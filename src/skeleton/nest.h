@@ -21,6 +21,8 @@ struct nest_access { /* of memory */
     int axes[IR_MAX_RANK]; /* per dimension; -1: something else than a bare index */
 };
 
+struct nest_accesses VECTOR(struct nest_access);
+
 struct nest_axes { /* a set of axes, in some order */
     int at[NEST_MAX_AXES];
     int count;
@@ -43,8 +45,7 @@ struct nest {
     int *axis_of; /* per index of the part; -1: none */
     struct nest_axis axes[NEST_MAX_AXES];
     int axis_count;
-    struct nest_access *accesses;
-    int access_count;
+    struct nest_accesses accesses;
 };
 
 /* The axes of the group's stages. False: too many, or a range that depends on data. */

@@ -29,7 +29,7 @@ static void plain_choose(const struct skeleton_group *group, bool *chosen)
 {
     for (int i = 0; i < group->stage_count; i++)
         chosen[group->stages[i]] = true;
-    for (int s = group->part->stage_count - 1; s >= 0; s--) {
+    for (int s = group->stages[group->stage_count - 1]; s >= 0; s--) {
         const struct ir_numbers *after = &group->graph->after[s];
         for (int i = 0; chosen[s] && i < after->count; i++)
             chosen[after->at[i]] |= group->inlined[after->at[i]];
@@ -45,7 +45,7 @@ static struct skeleton_cost plain_predict(const struct skeleton_group *group,
     bool *chosen = arena_array(group->arena, (size_t)group->part->stage_count + 1, sizeof *chosen);
     plain_choose(group, chosen);
     double rate = target->fma / (2.0 * target->vector_bytes / 4) / PLAIN_RATE;
-    for (int i = 0; i < group->part->stage_count; i++) {
+    for (int i = 0; i <= group->stages[group->stage_count - 1]; i++) {
         if (!chosen[i])
             continue;
         struct ir_work work = ir_stage_work(group->binding, &group->part->stages[i]);

@@ -81,10 +81,11 @@ static int tensor_ready(const struct row_group *row, int tensor, int depth)
                                              : stage_ready(row, stage->stage, depth + 1);
         }
     }
+    const struct ir_numbers *writers = &group->graph->writers[tensor];
     int ready = 0;
-    for (int i = 0; i < group->part->stage_count && depth < 64; i++) {
-        const struct ir_stage *ir = &group->part->stages[i];
-        if (!group->inlined[i] || ir->kind != IR_MAP || ir->writes[0].tensor != tensor)
+    for (int i = 0; i < writers->count && depth < 64; i++) {
+        const struct ir_stage *ir = &group->part->stages[writers->at[i]];
+        if (!group->inlined[writers->at[i]] || ir->kind != IR_MAP)
             continue;
         int own = stage_ready(row, ir, depth + 1);
         ready = own > ready ? own : ready;
@@ -190,8 +191,8 @@ static void shape_direction(struct row_shape *shape)
 {
     const struct ir_part *part = shape->row.nest.group->part;
     shape->across = -1;
-    for (int i = 0; i < shape->row.nest.access_count; i++) {
-        const struct nest_access *access = &shape->row.nest.accesses[i];
+    for (size_t i = 0; i < shape->row.nest.accesses.count; i++) {
+        const struct nest_access *access = &shape->row.nest.accesses.at[i];
         int rank = part->tensors[access->tensor].rank;
         bool along = false;
         for (int d = 0; d < rank; d++)

@@ -92,7 +92,10 @@ static bool decide(const struct skeleton_program *program, struct plan *plan, bo
 {
     struct error error;
     struct skeleton_view view = skeleton_view_new(program, plan);
-    for (int g = 0; g < plan->group_count; g++) {
+    struct arena scratch = {0};
+    view.scratch = &scratch;
+    bool found = true;
+    for (int g = 0; found && g < plan->group_count; g++) {
         struct plan_group best = {0};
         double least = 0, seconds;
         for (const struct skeleton *const *at = skeletons; *at; at++) {
@@ -104,11 +107,12 @@ static bool decide(const struct skeleton_program *program, struct plan *plan, bo
                 least = seconds;
             }
         }
-        if (!best.skeleton)
-            return false; /* pins leave none */
+        found = best.skeleton != NULL; /* pins may leave none */
         plan->groups[g] = best;
+        arena_reset(&scratch);
     }
-    return skeleton_check(program, plan, &error);
+    arena_release(&scratch);
+    return found && skeleton_check(program, plan, &error);
 }
 
 static void add_seed(const struct skeleton_program *program, struct seeds *seeds, struct plan *plan)

@@ -107,6 +107,7 @@ struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
  * stages stay in their groups. */
 struct skeleton_view {
     const bool *inlined, *needed; /* per stage; per tensor, as the group that writes it asks */
+    struct arena *scratch;        /* of the groups made from it; NULL: the program's arena */
 };
 struct skeleton_view skeleton_view_new(const struct skeleton_program *program,
                                        const struct plan *plan);

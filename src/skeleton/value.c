@@ -300,10 +300,11 @@ static loop_value value_inline(struct skeleton_values *values, const struct ir_s
 static loop_value element_inlined(struct skeleton_values *values, int tensor, const loop_value *at)
 {
     const struct skeleton_group *group = values->group;
+    const struct ir_numbers *writers = &group->graph->writers[tensor];
     loop_value value = NULL;
-    for (int i = 0; i < group->part->stage_count; i++) {
-        const struct ir_stage *stage = &group->part->stages[i];
-        if (group->inlined[i] && stage->kind == IR_MAP && stage->writes[0].tensor == tensor)
+    for (int i = 0; i < writers->count; i++) {
+        const struct ir_stage *stage = &group->part->stages[writers->at[i]];
+        if (group->inlined[writers->at[i]] && stage->kind == IR_MAP)
             value = value_inline(values, stage, at, value);
     }
     return value;

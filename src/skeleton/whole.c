@@ -97,7 +97,7 @@ struct skeleton_view skeleton_view_new(const struct skeleton_program *program,
             readers[t].high >= 0 && (readers[t].low != writer[t] || readers[t].high != writer[t]);
         needed[t] = part->tensors[t].role == IR_TENSOR_OUTPUT || (elsewhere && !computed);
     }
-    return (struct skeleton_view){inlined, needed};
+    return (struct skeleton_view){inlined, needed, NULL};
 }
 
 struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
@@ -105,7 +105,7 @@ struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
                                         int group)
 {
     return (struct skeleton_group){
-        .arena = program->arena,
+        .arena = view->scratch ? view->scratch : program->arena,
         .part = program->part,
         .graph = program->graph,
         .stages = plan->groups[group].stages,
@@ -146,6 +146,8 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
 {
     struct skeleton_cost total = {0};
     struct skeleton_view view = skeleton_view_new(program, plan);
+    struct arena scratch = {0};
+    view.scratch = &scratch;
     for (int g = 0; g < plan->group_count; g++) {
         struct skeleton_group group = skeleton_group_in(program, plan, &view, g);
         const struct skeleton *skeleton = skeleton_find(plan->groups[g].skeleton);
@@ -156,7 +158,9 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
         total.stack = cost.stack > total.stack ? cost.stack : total.stack;
         total.vectors = cost.vectors > total.vectors ? cost.vectors : total.vectors;
         total.scratch += cost.scratch;
+        arena_reset(&scratch);
     }
+    arena_release(&scratch);
     return total;
 }
 
