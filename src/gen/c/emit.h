@@ -18,6 +18,7 @@ struct names {
     struct arena *arena;
     struct map taken; /* identifier -> non-NULL while it means something */
     struct name_stack VECTOR(const char *) stack;
+    struct map *given; /* names given while this is set -> non-NULL; NULL: nobody asks */
 };
 
 struct names emit_names_new(struct arena *arena);
@@ -27,6 +28,16 @@ const char *emit_name(struct names *names, const char *wanted);
 const char *emit_name_forever(struct names *names, const char *wanted);
 /* What was taken after `mark` (an earlier names->stack.count) is free again. */
 void emit_names_free(struct names *names, size_t mark);
+
+/* ---- texts that are alike but for names (alike.c) ---- */
+
+struct shape {
+    struct text text; /* equal for texts that become each other by renaming */
+    struct shape_names VECTOR(const char *) names; /* those renamed; number 1 comes first */
+};
+
+/* The shape of a text in which the names `given` mean nothing outside. */
+struct shape emit_shape(struct arena *arena, const struct text *text, const struct map *given);
 
 /* ---- expressions ---- */
 

@@ -21,11 +21,13 @@ struct printer {
     struct map numbers;              /* address of an unrolled counter -> loop_value, while open */
     struct map assigned;             /* address of a variable that is SET -> non-NULL */
     struct map unrolled;             /* address of a counter that is written out -> non-NULL */
-    struct map arrays;  /* address of a stack buffer that must stay an array -> non-NULL */
-    struct map written; /* address of a buffer that is stored to -> non-NULL */
-    struct map parts;   /* address of a stack buffer -> names of its elements: const char ** */
-    int copies;         /* of unrolled loops open: how deep */
-    bool parallel;      /* inside a loop whose iterations are shared out */
+    struct map arrays;    /* address of a stack buffer that must stay an array -> non-NULL */
+    struct map written;   /* address of a buffer that is stored to -> non-NULL */
+    struct map parts;     /* address of a stack buffer -> names of its elements: const char ** */
+    struct map given;     /* names of the file's own -> non-NULL */
+    struct map functions; /* shape of a function that was written -> struct written */
+    int copies;           /* of unrolled loops open: how deep */
+    bool parallel;        /* inside a loop whose iterations are shared out */
 };
 
 /* A value, and the place of a buffer's element as an address: "&x[i]" or "x". */

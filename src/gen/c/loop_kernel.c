@@ -87,11 +87,17 @@ struct call { /* of a function, in the entry */
     const char **arguments;
     int count;
     bool fails;
+    const char *note; /* of a function written for another group that is alike; or NULL */
 };
 struct calls VECTOR(struct call);
 
-static struct call print_function(struct printer *printer, const struct loop_function *function,
-                                  const struct items *items)
+struct written { /* a function, by its shape */
+    const char *name;
+    int *parameters; /* numbers of names in the shape */
+};
+
+/* The statements of a function as text. */
+static struct text print_body(struct printer *printer, const struct loop_function *function)
 {
     struct emitter *emitter = printer->emitter;
     struct arena *arena = emitter->arena;
@@ -106,32 +112,100 @@ static struct call print_function(struct printer *printer, const struct loop_fun
     print_block(printer, function->body);
     emitter->out = out;
     emitter->indent = 0;
+    return body;
+}
 
-    struct map words = emit_words(arena, &body);
-    const char *wanted = arena_printf(arena, "%s_%s", printer->kernel->part->name, function->name);
-    struct call call = {.name = emit_name_forever(&emitter->names, wanted)};
-    const char **parameters = arena_array(arena, items->count + 1, sizeof *parameters);
-    call.arguments = arena_array(arena, items->count + 1, sizeof *call.arguments);
-    for (size_t i = 0; i < items->count; i++) {
-        const struct item *item = &items->at[i];
-        if (!map_has(&words, item->name))
-            continue;
-        bool written = map_get_bytes(&printer->written, &item->buffer, sizeof item->buffer);
-        parameters[call.count] = item->buffer
-                                     ? arena_printf(arena, "%s%s *restrict %s",
-                                                    written ? "" : "const ", item->type, item->name)
-                                     : arena_printf(arena, "%s %s", item->type, item->name);
-        call.arguments[call.count++] = item->name;
+/* "const float *restrict ": what stands in front of the parameter's name. */
+static const char *parameter_type(struct printer *printer, const struct item *item)
+{
+    bool written = map_get_bytes(&printer->written, &item->buffer, sizeof item->buffer);
+    if (!item->buffer)
+        return arena_printf(printer->emitter->arena, "%s ", item->type);
+    return arena_printf(printer->emitter->arena, "%s%s *restrict ", written ? "" : "const ",
+                        item->type);
+}
+
+/* The name's number in the shape. */
+static int shape_number(const struct shape *shape, const char *name)
+{
+    for (size_t i = 0; i < shape->names.count; i++) {
+        if (strcmp(shape->names.at[i], name) == 0)
+            return (int)i + 1;
     }
+    return 0;
+}
+
+/* What the body needs of the items: its parameters, which are part of its shape. */
+static struct items choose_items(struct printer *printer, const struct items *items,
+                                 const struct text *body, struct shape *shape)
+{
+    struct arena *arena = printer->emitter->arena;
+    struct map words = emit_words(arena, body);
+    struct items chosen = {0};
+    const char **types = arena_array(arena, shape->names.count + 1, sizeof *types);
+    for (size_t i = 0; i < items->count; i++) {
+        int number =
+            map_has(&words, items->at[i].name) ? shape_number(shape, items->at[i].name) : 0;
+        if (!number)
+            continue;
+        types[number] = parameter_type(printer, &items->at[i]);
+        vector_push(arena, &chosen, items->at[i]);
+    }
+    for (size_t i = 1; i <= shape->names.count; i++) {
+        if (types[i])
+            text_printf(&shape->text, ", %s$%zu", types[i], i);
+    }
+    return chosen;
+}
+
+static void print_definition(struct printer *printer, const struct loop_function *function,
+                             const struct items *chosen, const char *name, const struct text *body)
+{
+    struct emitter *emitter = printer->emitter;
+    const char **parameters = arena_array(emitter->arena, chosen->count + 1, sizeof *parameters);
+    parameters[0] = "void";
+    for (size_t i = 0; i < chosen->count; i++)
+        parameters[i] = arena_printf(emitter->arena, "%s%s",
+                                     parameter_type(printer, &chosen->at[i]), chosen->at[i].name);
     emit_blank(emitter);
     if (function->note)
         emit_line(emitter, "/* %s */", function->note);
-    parameters[0] = call.count ? parameters[0] : "void";
-    emit_list(emitter, arena_printf(arena, "static void %s", call.name), parameters,
-              call.count ? call.count : 1, "");
+    emit_list(emitter, arena_printf(emitter->arena, "static void %s", name), parameters,
+              chosen->count ? (int)chosen->count : 1, "");
     emit_block(emitter);
-    text_add_bytes(emitter->out, body.at, body.length);
+    text_add_bytes(emitter->out, body->at, body->length);
     emit_close(emitter);
+}
+
+/* Writes the function, unless one that is alike was written. */
+static struct call print_function(struct printer *printer, const struct loop_function *function,
+                                  const struct items *items)
+{
+    struct arena *arena = printer->emitter->arena;
+    struct text body = print_body(printer, function);
+    struct shape shape = emit_shape(arena, &body, &printer->given);
+    struct items chosen = choose_items(printer, items, &body, &shape);
+    struct call call = {.count = (int)chosen.count};
+    call.arguments = arena_array(arena, chosen.count + 1, sizeof *call.arguments);
+    struct written *known = map_get(&printer->functions, shape.text.at);
+    if (known) {
+        call.note = function->note;
+        for (int i = 0; i < call.count; i++)
+            call.arguments[i] = shape.names.at[known->parameters[i] - 1];
+    } else {
+        const char *wanted =
+            arena_printf(arena, "%s_%s", printer->kernel->part->name, function->name);
+        known = arena_new(arena, struct written);
+        known->name = emit_name_forever(&printer->emitter->names, wanted);
+        known->parameters = arena_array(arena, chosen.count + 1, sizeof *known->parameters);
+        for (int i = 0; i < call.count; i++) {
+            call.arguments[i] = chosen.at[i].name;
+            known->parameters[i] = shape_number(&shape, chosen.at[i].name);
+        }
+        print_definition(printer, function, &chosen, known->name, &body);
+        map_set(&printer->functions, shape.text.at, known);
+    }
+    call.name = known->name;
     return call;
 }
 
@@ -143,17 +217,30 @@ static struct call print_plain(struct printer *printer, const struct loop_functi
     struct emitter *emitter = printer->emitter;
     struct arena *arena = emitter->arena;
     const struct ir_part *root = ir_root(function->plain);
+    struct text body = text_new(arena), *out = emitter->out;
+    size_t monoids = emitter->monoids.count;
     emitter->program = function->plain;
     emitter->expand = 0;
-    if (function->note) {
-        emit_blank(emitter);
-        emit_line(emitter, "/* %s */", function->note);
-    }
+    emitter->out = &body;
     emit_parts(emitter);
+    emitter->out = out;
     emitter->wide = false;
     emitter->indent = 0;
     const struct part_plan *plan = emit_part_plan(emitter, root);
     struct call call = {.name = plan->name, .fails = plan->fails};
+    struct shape shape = emit_shape(arena, &body, &printer->given);
+    struct written *known = map_get(&printer->functions, shape.text.at);
+    if (known && monoids == emitter->monoids.count) { /* later ones may need new monoids */
+        call.name = known->name;
+        call.note = function->note;
+    } else {
+        known = arena_new(arena, struct written);
+        known->name = plan->name;
+        map_set(&printer->functions, shape.text.at, known);
+        emit_blank(emitter);
+        emit_line(emitter, "/* %s */", function->note ? function->note : function->name);
+        text_add_bytes(emitter->out, body.at, body.length);
+    }
     size_t most = (size_t)(root->symbol_count + root->scalar_count + root->input_count +
                            root->output_count + 1);
     call.arguments = arena_array(arena, most, sizeof *call.arguments);
@@ -268,6 +355,8 @@ static void print_entry(struct printer *printer, const struct calls *calls, bool
     print_buffers(printer);
     for (size_t i = 0; i < calls->count; i++) {
         const struct call *call = &calls->at[i];
+        if (call->note)
+            emit_line(emitter, "/* %s */", call->note);
         emit_invocation(emitter, call->name, call->arguments, call->count, call->fails);
     }
     struct map words = emit_words(emitter->arena, &rest);
@@ -353,8 +442,11 @@ void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct
         .numbers = map_new(arena),
         .unrolled = map_new(arena),
         .arrays = map_new(arena),
+        .functions = map_new(arena),
+        .given = map_new(arena),
     };
     const struct ir_size *plain = NULL;
+    emitter.names.given = &printer.given;
     name_outer(&printer);
     struct calls calls = print_functions(&printer, &plain);
     const struct ir_size *scratch = scratch_size(&printer, plain);

@@ -51,6 +51,8 @@ const char *emit_name_forever(struct names *names, const char *wanted)
     for (int number = 2; map_get(&names->taken, name); number++)
         name = arena_printf(names->arena, "%s_%d", base, number);
     map_set(&names->taken, name, &taken_mark);
+    if (names->given)
+        map_set(names->given, name, &taken_mark);
     return name;
 }
 
