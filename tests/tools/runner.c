@@ -175,7 +175,7 @@ _Noreturn static void become(const struct session *session, const char *director
 }
 
 struct outcome command_launch(const struct session *session, const char *directory,
-                           const char *const *arguments)
+                              const char *const *arguments)
 {
     struct outcome outcome = {0};
     int ends[2];

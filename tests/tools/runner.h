@@ -53,7 +53,7 @@ void scratch_remove(const char *path);
 
 /* Runs `arguments` in `directory` with a clean environment; kills it after TIMEOUT_SECONDS. */
 struct outcome command_launch(const struct session *session, const char *directory,
-                           const char *const *arguments);
+                              const char *const *arguments);
 
 /* `path` as seen from the root, for messages. */
 const char *path_shown(const struct session *session, const char *path);
