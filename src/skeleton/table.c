@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-extern const struct skeleton skeleton_contract, skeleton_map, skeleton_plain, skeleton_row,
-    skeleton_scan;
+extern const struct skeleton skeleton_attend, skeleton_contract, skeleton_map, skeleton_plain,
+    skeleton_row, skeleton_scan;
 
 const struct skeleton *const skeletons[] = {
+    &skeleton_attend,
     &skeleton_contract,
     &skeleton_scan,
     &skeleton_row,
