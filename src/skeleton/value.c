@@ -424,6 +424,14 @@ static loop_value frame_read(struct skeleton_values *values, struct frame *frame
     return loop_select(arena, condition, element, otherwise);
 }
 
+/* A parameter is kept in its own type, and computed with in the node's. */
+static loop_value frame_scalar(struct skeleton_values *values, const struct ir_node *node)
+{
+    loop_value scalar = loop_scalar(arena_of(values), values->group->part, node->scalar);
+    return dtype_is_float(node->type) ? loop_to_float(arena_of(values), node->type, scalar)
+                                      : scalar;
+}
+
 static loop_value frame_make(struct skeleton_values *values, struct frame *frame, int number)
 {
     struct arena *arena = arena_of(values);
@@ -437,7 +445,7 @@ static loop_value frame_make(struct skeleton_values *values, struct frame *frame
     case IR_BOOL: return loop_bool(arena, node->integer != 0);
     case IR_FLOAT: return loop_number(arena, node->number, node->type);
     case IR_SIZE: return skeleton_size(values, node->size);
-    case IR_SCALAR: return loop_scalar(arena, values->group->part, node->scalar);
+    case IR_SCALAR: return frame_scalar(values, node);
     case IR_INDEX: return values->indices[node->index];
     case IR_READ: return frame_read(values, frame, node);
     case IR_TO_FLOAT: return loop_to_float(arena, node->type, a);
