@@ -28,120 +28,119 @@ struct attend_case {
     "%6 = eq %3, %5 %7 = sub f32 %3, %4 %8 = exp f32 %7 %9 = float f32 0\n"     \
     "%10 = select f32 %6, %9, %8\n"
 
-#define ATTENTION(if, seen)                                                                             \
-    SIGNATURE                                                                                           \
-        "reduce max over l < L | t < S " if " { %0 = index l %1 = index t " seen "\n"                   \
-                                            "%3 = read s [%0, %1] proved m [%0] <- %3 }\n"              \
-                                            "reduce sum over l < L | t < S " if " { %0 = index l "      \
-                                                                                "%1 = index "           \
-                                                                                "t " seen               \
-                                                                                "\n" WEIGHT             \
-                                                                                "z [%0] <- %10 "        \
-                                                                                "}\n"                   \
-                                                                                "reduce sum over "      \
-                                                                                "l < L, d < D | "       \
-                                                                                "t < S " if " { "       \
-                                                                                            "%0 "       \
-                                                                                            "= "        \
-                                                                                            "inde"      \
-                                                                                            "x l "      \
-                                                                                            "%1 "       \
-                                                                                            "= "        \
-                                                                                            "inde"      \
-                                                                                            "x "        \
-                                                                                            "t"         \
-                                                                                            " " seen    \
-                                                                                            "\n" WEIGHT \
-                                                                                            "%11 "      \
-                                                                                            "= "        \
-                                                                                            "inde"      \
-                                                                                            "x d "      \
-                                                                                            "%12 "      \
-                                                                                            "= "        \
-                                                                                            "read"      \
-                                                                                            " v "       \
-                                                                                            "[%1,"      \
-                                                                                            " %"        \
-                                                                                            "11] "      \
-                                                                                            "prov"      \
-                                                                                            "ed\n"      \
-                                                                                            "%13 "      \
-                                                                                            "= "        \
-                                                                                            "mul "      \
-                                                                                            "f32 "      \
-                                                                                            "%10,"      \
-                                                                                            " %"        \
-                                                                                            "12 "       \
-                                                                                            "o "        \
-                                                                                            "[%0,"      \
-                                                                                            " %"        \
-                                                                                            "11] "      \
-                                                                                            "<- "       \
-                                                                                            "%13 "      \
-                                                                                            "}\n"       \
-                                                                                            "map "      \
-                                                                                            "over"      \
-                                                                                            " l "       \
-                                                                                            "< "        \
-                                                                                            "L, "       \
-                                                                                            "d < "      \
-                                                                                            "D { "      \
-                                                                                            "%0 "       \
-                                                                                            "= "        \
-                                                                                            "inde"      \
-                                                                                            "x l "      \
-                                                                                            "%1 "       \
-                                                                                            "= "        \
-                                                                                            "inde"      \
-                                                                                            "x d "      \
-                                                                                            "%2 "       \
-                                                                                            "= "        \
-                                                                                            "read"      \
-                                                                                            " o "       \
-                                                                                            "[%0,"      \
-                                                                                            " %1]"      \
-                                                                                            " pro"      \
-                                                                                            "ved"       \
-                                                                                            "\n"        \
-                                                                                            "%3 "       \
-                                                                                            "= "        \
-                                                                                            "read"      \
-                                                                                            " z "       \
-                                                                                            "[%0]"      \
-                                                                                            " pro"      \
-                                                                                            "ved "      \
-                                                                                            "%4 "       \
-                                                                                            "= "        \
-                                                                                            "floa"      \
-                                                                                            "t "        \
-                                                                                            "f32 "      \
-                                                                                            "0 "        \
-                                                                                            "%5 "       \
-                                                                                            "= "        \
-                                                                                            "eq "       \
-                                                                                            "%3, "      \
-                                                                                            "%4 "       \
-                                                                                            "%6 "       \
-                                                                                            "= "        \
-                                                                                            "fdiv"      \
-                                                                                            " f32"      \
-                                                                                            " %2,"      \
-                                                                                            " %"        \
-                                                                                            "3\n"       \
-                                                                                            "%7 "       \
-                                                                                            "= "        \
-                                                                                            "sele"      \
-                                                                                            "ct "       \
-                                                                                            "f32 "      \
-                                                                                            "%5, "      \
-                                                                                            "%4, "      \
-                                                                                            "%6 "       \
-                                                                                            "y "        \
-                                                                                            "[%0,"      \
-                                                                                            " %1]"      \
-                                                                                            " <- "      \
-                                                                                            "%7 "       \
-                                                                                            "} }"
+#define ATTENTION(if, seen)                                                                         \
+    SIGNATURE                                                                                       \
+    "reduce max over l < L | t < S " if " { %0 = index l %1 = index t " seen "\n"                   \
+                                        "%3 = read s [%0, %1] proved m [%0] <- %3 }\n"              \
+                                        "reduce sum over l < L | t < S " if " { %0 = index l "      \
+                                                                            "%1 = index "           \
+                                                                            "t " seen "\n" WEIGHT   \
+                                                                            "z [%0] <- %10 "        \
+                                                                            "}\n"                   \
+                                                                            "reduce sum over "      \
+                                                                            "l < L, d < D | "       \
+                                                                            "t < S " if " { "       \
+                                                                                        "%0 "       \
+                                                                                        "= "        \
+                                                                                        "inde"      \
+                                                                                        "x l "      \
+                                                                                        "%1 "       \
+                                                                                        "= "        \
+                                                                                        "inde"      \
+                                                                                        "x "        \
+                                                                                        "t"         \
+                                                                                        " " seen    \
+                                                                                        "\n" WEIGHT \
+                                                                                        "%11 "      \
+                                                                                        "= "        \
+                                                                                        "inde"      \
+                                                                                        "x d "      \
+                                                                                        "%12 "      \
+                                                                                        "= "        \
+                                                                                        "read"      \
+                                                                                        " v "       \
+                                                                                        "[%1,"      \
+                                                                                        " %"        \
+                                                                                        "11] "      \
+                                                                                        "prov"      \
+                                                                                        "ed\n"      \
+                                                                                        "%13 "      \
+                                                                                        "= "        \
+                                                                                        "mul "      \
+                                                                                        "f32 "      \
+                                                                                        "%10,"      \
+                                                                                        " %"        \
+                                                                                        "12 "       \
+                                                                                        "o "        \
+                                                                                        "[%0,"      \
+                                                                                        " %"        \
+                                                                                        "11] "      \
+                                                                                        "<- "       \
+                                                                                        "%13 "      \
+                                                                                        "}\n"       \
+                                                                                        "map "      \
+                                                                                        "over"      \
+                                                                                        " l "       \
+                                                                                        "< "        \
+                                                                                        "L, "       \
+                                                                                        "d < "      \
+                                                                                        "D { "      \
+                                                                                        "%0 "       \
+                                                                                        "= "        \
+                                                                                        "inde"      \
+                                                                                        "x l "      \
+                                                                                        "%1 "       \
+                                                                                        "= "        \
+                                                                                        "inde"      \
+                                                                                        "x d "      \
+                                                                                        "%2 "       \
+                                                                                        "= "        \
+                                                                                        "read"      \
+                                                                                        " o "       \
+                                                                                        "[%0,"      \
+                                                                                        " %1]"      \
+                                                                                        " pro"      \
+                                                                                        "ved"       \
+                                                                                        "\n"        \
+                                                                                        "%3 "       \
+                                                                                        "= "        \
+                                                                                        "read"      \
+                                                                                        " z "       \
+                                                                                        "[%0]"      \
+                                                                                        " pro"      \
+                                                                                        "ved "      \
+                                                                                        "%4 "       \
+                                                                                        "= "        \
+                                                                                        "floa"      \
+                                                                                        "t "        \
+                                                                                        "f32 "      \
+                                                                                        "0 "        \
+                                                                                        "%5 "       \
+                                                                                        "= "        \
+                                                                                        "eq "       \
+                                                                                        "%3, "      \
+                                                                                        "%4 "       \
+                                                                                        "%6 "       \
+                                                                                        "= "        \
+                                                                                        "fdiv"      \
+                                                                                        " f32"      \
+                                                                                        " %2,"      \
+                                                                                        " %"        \
+                                                                                        "3\n"       \
+                                                                                        "%7 "       \
+                                                                                        "= "        \
+                                                                                        "sele"      \
+                                                                                        "ct "       \
+                                                                                        "f32 "      \
+                                                                                        "%5, "      \
+                                                                                        "%4, "      \
+                                                                                        "%6 "       \
+                                                                                        "y "        \
+                                                                                        "[%0,"      \
+                                                                                        " %1]"      \
+                                                                                        " <- "      \
+                                                                                        "%7 "       \
+                                                                                        "} }"
 
 static const struct attend_case CASES[] = {
     {ATTENTION("", "%2 = int 0"), ""},
