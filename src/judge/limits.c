@@ -9,8 +9,9 @@
  * rounding from averaging out.
  *
  * Of the classes with few bits the next lesser one is only some eight times coarser (f16 and bf16),
- * so there "a few" is two, for lengths of all kinds: what is summed is summed in f32, and what
- * rounding the inputs to the class costs is known from moving them, averaged over more rounds.
+ * so there "a few" is two, for lengths of all kinds: what is summed is
+ * summed in f32, and what rounding the inputs to the class costs is known from moving them,
+ * averaged over more rounds.
  *
  * And twice the worst error of the plain kernel over the draw is
  * always allowed (plain.c). Outputs of integers and truth values must be equal; so must floats
@@ -21,7 +22,7 @@
 
 #include "judge/private.h"
 
-enum { BLOCK = 64, COARSE_BITS = 11, CRUDE_BITS = 4 };
+enum { BLOCK = 64, COARSE_BITS = 11, BF16_BITS = 8, CRUDE_BITS = 4 };
 
 /* Below its least normal number a type is spaced evenly; and whether denormals of the wide ones
  * count is left to the kernel. */
@@ -117,9 +118,13 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
     rule.share = 0.5;
     if (bits <= COARSE_BITS) {
         rule.few = 2;
-        rule.moved = bits <= CRUDE_BITS ? 16 : 2.5; /* so crude that nothing is linear any more */
+        rule.moved = bits > BF16_BITS ? 2.5 : 4; /* below bf16 comes f8e4, sixteen times coarser */
         rule.share = 1;
         rule.rounds = 8;
+    }
+    if (bits <= CRUDE_BITS) { /* nothing is linear any more: a rare leap must be seen once */
+        rule.moved = 40;
+        rule.rounds = 48;
     }
     return rule;
 }
