@@ -42,24 +42,40 @@ static bool take(struct entry *entry)
     return atomic_compare_exchange_strong(&entry->state, &expected, ENTRY_TAKEN);
 }
 
+/* An entry that was taken. */
+static void compile_entry(struct ahead *ahead, int number)
+{
+    struct entry *entry = &ahead->entries[number];
+    struct arena arena = {0};
+    struct error ignored = {0};
+    struct compiled compiled = ahead->compiled[number];
+    bool good = compile_prepared(&arena, &compiled, &ignored);
+    entry->done = compiled.done;
+    entry->layers = compiled.layers;
+    entry->seconds = compiled.seconds;
+    if (good)
+        snprintf(entry->said, sizeof entry->said, "%s", compiled.output);
+    atomic_store(&entry->state, good ? ENTRY_COMPILED : ENTRY_FAILED);
+    arena_release(&arena);
+}
+
 static void help(struct ahead *ahead)
 {
-    for (int i = 0; i < ahead->count; i++) {
-        struct entry *entry = &ahead->entries[i];
-        struct arena arena = {0};
-        struct error ignored = {0};
-        if (!take(entry))
+    for (int i = 0; i < ahead->count; i++)
+        if (take(&ahead->entries[i]))
+            compile_entry(ahead, i);
+}
+
+/* Instead of waiting: a kernel that nobody has begun. False: there is none. */
+static bool help_once(struct ahead *ahead, int after)
+{
+    for (int i = after + 1; i < ahead->count; i++) {
+        if (!take(&ahead->entries[i]))
             continue;
-        struct compiled compiled = ahead->compiled[i];
-        bool good = compile_prepared(&arena, &compiled, &ignored);
-        entry->done = compiled.done;
-        entry->layers = compiled.layers;
-        entry->seconds = compiled.seconds;
-        if (good)
-            snprintf(entry->said, sizeof entry->said, "%s", compiled.output);
-        atomic_store(&entry->state, good ? ENTRY_COMPILED : ENTRY_FAILED);
-        arena_release(&arena);
+        compile_entry(ahead, i);
+        return true;
     }
+    return false;
 }
 
 /* Timing takes the last core: see contest.c. */
@@ -120,7 +136,8 @@ bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct erro
     if (!entry || take(entry))
         return compile_prepared(arena, compiled, error);
     while (atomic_load(&entry->state) == ENTRY_TAKEN && any_helper_left(ahead))
-        nanosleep(&pause, NULL);
+        if (!help_once(ahead, number))
+            nanosleep(&pause, NULL);
     if (atomic_load(&entry->state) != ENTRY_COMPILED) /* a helper failed or died: once more, here */
         return compile_prepared(arena, compiled, error);
     compiled->done = entry->done;

@@ -16,6 +16,13 @@
 #include "judge/private.h"
 #include "os/os.h"
 
+/* The draws of one of the task's cases, made for the first kernel and the same for all: what a
+ * kernel did to earlier ones it cannot tell those that come. */
+struct drawn {
+    bool made;
+    struct draw draws[JUDGE_MAX_DRAWS];
+};
+
 struct judging {
     struct arena *arena;
     const struct task *task;
@@ -27,6 +34,7 @@ struct judging {
     struct ahead *ahead;       /* compiles it, as this number */
     int number;
     struct yardstick *yardstick;
+    struct drawn *drawn; /* one per case of the task */
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
 };
@@ -195,6 +203,31 @@ static struct launch make_launch(const struct judging *judging, const struct che
     };
 }
 
+/* Draws checking->first up to `count`, or those made for an earlier kernel. */
+static bool make_draws(struct judging *judging, struct checking *checking,
+                       const struct plain *plain, int count)
+{
+    const struct task_case *task_case = checking->task_case;
+    bool shared = checking->number < judging->task->case_count;
+    struct drawn *drawn = shared ? &judging->drawn[checking->number] : NULL;
+    if (drawn && drawn->made) {
+        memcpy(checking->draws, drawn->draws, sizeof checking->draws);
+        return true;
+    }
+    struct oracle_code *code = oracle_compile(judging->arena, task_case->program, judging->error);
+    bool good = code != NULL;
+    for (int d = checking->first; good && d < count; d++)
+        good = draw_make(judging->arena, judging->task, task_case, checking->binding, code, plain,
+                         d, hash_mix(judging->seed, (uint64_t)checking->number),
+                         &checking->draws[d - checking->first], judging->error);
+    oracle_close(code);
+    if (drawn && good) {
+        memcpy(drawn->draws, checking->draws, sizeof checking->draws);
+        drawn->made = true;
+    }
+    return good;
+}
+
 /* Every element of every draw. False when the judge failed. */
 static bool check_whole(struct judging *judging, struct checking *checking,
                         const struct plain *plain)
@@ -205,17 +238,12 @@ static bool check_whole(struct judging *judging, struct checking *checking,
         checking->first = only;
         count = only + 1;
     }
-    struct oracle_code *code = oracle_compile(judging->arena, task_case->program, judging->error);
-    bool good = code != NULL;
-    for (int d = checking->first; good && d < count; d++)
-        good = draw_make(judging->arena, judging->task, task_case, checking->binding, code, plain,
-                         d, hash_mix(judging->seed, (uint64_t)checking->number),
-                         &checking->draws[d - checking->first], judging->error);
-    oracle_close(code);
+    if (!make_draws(judging, checking, plain, count))
+        return false;
     struct launch launch = make_launch(judging, checking, false);
     launch.draws = checking->draws;
     launch.draw_count = count - checking->first;
-    return good && launch_check(&launch, &checking->result, judging->error);
+    return launch_check(&launch, &checking->result, judging->error);
 }
 
 /* Elements chosen after each call: see sample.c. */
@@ -434,6 +462,8 @@ static void session_run(void *context)
     struct session *session = context;
     const struct judge_options *options = session->options;
     bool good = true, right = false;
+    struct drawn *drawn =
+        arena_array(session->arena, (size_t)session->task->case_count + 1, sizeof *drawn);
     for (int i = 0; good && i < session->count; i++)
         good = compile_prepare(session->arena, session->sources[i], &session->compiled[i],
                                session->error);
@@ -451,6 +481,7 @@ static void session_run(void *context)
                                   .ahead = session->ahead,
                                   .number = i,
                                   .yardstick = &session->yardstick,
+                                  .drawn = drawn,
                                   .seed = session->seed};
         session->candidates[i].source = session->sources[i];
         session->candidates[i].verdict = &session->verdicts[i];
