@@ -154,12 +154,13 @@ char *arena_string(struct arena *arena, const char *text)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+    char near[256]; /* most are short: written once */
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(near, sizeof near, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        length = 0;
+    if (length < (int)sizeof near)
+        return arena_copy(arena, near, length < 0 ? 0 : (size_t)length);
     char *result = arena_alloc(arena, (size_t)length + 1);
     va_start(arguments, format);
     vsnprintf(result, (size_t)length + 1, format, arguments);

@@ -69,12 +69,17 @@ void text_repeat(struct text *text, char c, long count)
 
 void text_vprintf(struct text *text, const char *format, va_list arguments)
 {
+    char near[256]; /* most are short: written once */
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(near, sizeof near, format, again);
     va_end(again);
     if (length <= 0)
         return;
+    if (length < (int)sizeof near) {
+        text_add_bytes(text, near, (size_t)length);
+        return;
+    }
     text_grow(text, (size_t)length);
     vsnprintf(text->at + text->length, (size_t)length + 1, format, arguments);
     text->length += (size_t)length;

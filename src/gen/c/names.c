@@ -2,6 +2,7 @@
  * Names of the program as C identifiers. "B.0" becomes B_0; what C or the prelude uses, or what is
  * in use here already, gets a number: D_2.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "gen/c/emit.h"
@@ -46,10 +47,14 @@ static char *identifier_of(struct arena *arena, const char *wanted)
 
 const char *emit_name_forever(struct names *names, const char *wanted)
 {
-    const char *base = identifier_of(names->arena, wanted);
-    const char *name = base;
-    for (int number = 2; map_get(&names->taken, name); number++)
-        name = arena_printf(names->arena, "%s_%d", base, number);
+    const char *name = identifier_of(names->arena, wanted);
+    if (map_get(&names->taken, name)) {
+        char numbered[NAME_LENGTH + 24];
+        int length = snprintf(numbered, sizeof numbered, "%s_", name);
+        for (int number = 2; map_get(&names->taken, numbered) || number == 2; number++)
+            snprintf(numbered + length, sizeof numbered - (size_t)length, "%d", number);
+        name = arena_string(names->arena, numbered);
+    }
     map_set(&names->taken, name, &taken_mark);
     if (names->given)
         map_set(names->given, name, &taken_mark);
