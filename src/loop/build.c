@@ -137,10 +137,22 @@ static loop_value outer_variable(struct arena *arena, enum loop_variable_kind ki
     return loop_of(arena, variable);
 }
 
+enum dtype loop_scalar_dtype(const struct ir_part *part, int scalar)
+{
+    enum dtype dtype = dtype_compute(part->scalars[scalar].dtype);
+    for (int i = 0; dtype == DTYPE_F32 && i < part->tensor_count; i++) {
+        bool argument =
+            part->tensors[i].role == IR_TENSOR_INPUT || part->tensors[i].role == IR_TENSOR_OUTPUT;
+        if (argument && part->tensors[i].dtype == DTYPE_F64)
+            return DTYPE_F64;
+    }
+    return dtype;
+}
+
 loop_value loop_scalar(struct arena *arena, const struct ir_part *part, int scalar)
 {
     return outer_variable(arena, LOOP_SCALAR, part->scalars[scalar].name,
-                          dtype_compute(part->scalars[scalar].dtype), scalar);
+                          loop_scalar_dtype(part, scalar), scalar);
 }
 
 static enum ir_op size_operation(enum ir_size_op op)

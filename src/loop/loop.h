@@ -180,6 +180,9 @@ loop_value loop_number(struct arena *arena, double value, enum dtype dtype);
 loop_value loop_of(struct arena *arena, const struct loop_variable *variable);
 loop_value loop_size(struct arena *arena, const struct ir_part *part, const struct ir_size *size);
 loop_value loop_scalar(struct arena *arena, const struct ir_part *part, int scalar);
+/* The type a scalar has in the kernel: floats are f64 where any argument is, as in plain kernels.
+ */
+enum dtype loop_scalar_dtype(const struct ir_part *part, int scalar);
 /* Type and lanes follow from the arguments (b, c may be NULL) and the class of the operation. */
 loop_value loop_apply(struct arena *arena, enum ir_op op, loop_value a, loop_value b, loop_value c);
 /* The same tree; variables are the same when they are one, symbols and scalars by number. */

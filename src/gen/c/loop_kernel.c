@@ -70,9 +70,9 @@ static struct items list_items(struct printer *printer)
     for (int i = 0; i < part->symbol_count; i++)
         vector_push(emitter->arena, &items, (struct item){printer->symbols[i], "int64_t", NULL});
     for (int i = 0; i < part->scalar_count; i++)
-        vector_push(
-            emitter->arena, &items,
-            (struct item){printer->scalars[i], emit_type(emitter, part->scalars[i].dtype), NULL});
+        vector_push(emitter->arena, &items,
+                    (struct item){printer->scalars[i],
+                                  emit_type(emitter, loop_scalar_dtype(part, i)), NULL});
     for (size_t i = 0; i < printer->kernel->buffers.count; i++) {
         const struct loop_buffer *buffer = printer->kernel->buffers.at[i];
         const char *name = map_get_bytes(&printer->names, &buffer, sizeof buffer);
@@ -366,7 +366,7 @@ static void print_entry(struct printer *printer, const struct calls *calls, bool
             emit_line(emitter, "const int64_t %s = sizes[%d];", printer->symbols[i], i);
     }
     for (int i = 0; i < part->scalar_count; i++) {
-        const char *type = emit_type(emitter, part->scalars[i].dtype);
+        const char *type = emit_type(emitter, loop_scalar_dtype(part, i));
         bool truth = part->scalars[i].dtype == DTYPE_BOOL;
         if (map_has(&words, printer->scalars[i]))
             emit_line(emitter, "const %s %s = %s%sscalars[%d]%s;", type, printer->scalars[i],
