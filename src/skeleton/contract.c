@@ -164,6 +164,31 @@ static double digits_cost(const struct contract *contract)
     return cost;
 }
 
+/* Functions (exp, tanh, ...) a node computes. */
+static int functions(const struct ir_nodes *nodes, int number)
+{
+    const struct ir_node *node = &nodes->at[number];
+    int count = ir_op_arguments(node->op), sum = node->op >= IR_EXP || node->op == IR_POW;
+    const int arguments[] = {node->a, node->b, node->c};
+    for (int i = 0; i < count; i++)
+        sum += functions(nodes, arguments[i]);
+    return sum;
+}
+
+/* What computing an element of a factor takes, beside reading it: rows are computed one by one,
+ * columns in lanes. */
+static double factor_cost(const struct contract *contract, bool second, int lanes)
+{
+    enum { FUNCTION_COST = 40 };
+    double cost = 0;
+    for (int i = 0; i < contract->term_count; i++) {
+        if (contract->terms[i].second == second)
+            cost += functions(&contract->stage->nodes, contract->terms[i].node) *
+                    (second ? (double)FUNCTION_COST / lanes : FUNCTION_COST);
+    }
+    return cost;
+}
+
 static struct skeleton_cost contract_predict(const struct skeleton_group *group,
                                              const struct plan_group *plan)
 {
@@ -184,8 +209,13 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     cost.bytes = batch * (m * k + k * n + m * n) * contract.element;
     double copied = (d.pack_a ? m * k : 0) + (d.pack_b ? k * n : 0);
     copied *= digits_cost(&contract);
+    /* what is not copied is computed anew for every tile */
+    double rows_made = d.pack_a ? 1 : ceil(n / (double)d.columns);
+    double columns_made = d.pack_b ? 1 : ceil(m / (double)d.rows);
+    double made = m * k * rows_made * factor_cost(&contract, false, d.lanes) +
+                  k * n * columns_made * factor_cost(&contract, true, d.lanes);
     double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors, d.lanes);
-    seconds = seconds * d.lanes / rate + batch * copied / (rate / d.lanes);
+    seconds = seconds * d.lanes / rate + batch * (copied + made) / (rate / d.lanes);
     cost.seconds = seconds / fmax(used, 1);
     if (group->target->memory > 0)
         cost.seconds = fmax(cost.seconds, cost.bytes / group->target->memory / fmax(used, 1));
