@@ -232,7 +232,7 @@ static struct call print_plain(struct printer *printer, const struct loop_functi
     struct written *known = map_get(&printer->functions, shape.text.at);
     if (known && monoids == emitter->monoids.count) { /* later ones may need new monoids */
         call.name = known->name;
-        call.note = function->note;
+        call.note = function->name;
     } else {
         known = arena_new(arena, struct written);
         known->name = plan->name;
