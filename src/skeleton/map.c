@@ -66,7 +66,29 @@ static struct map_shape map_shape_of(const struct skeleton_group *group)
 }
 
 static const char *const UNROLLS[] = {"1", "2", "4", "8"};
+static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const CHUNKS[] = {"1024", "2048", "4096", "8192", "16384", "65536"};
+
+/* Whether a quotient is only an argument of functions that change little where it does: not where
+ * results are whole numbers or truth values. */
+static bool division_may_differ(const struct map_shape *shape)
+{
+    bool functions = false;
+    for (int i = 0; i < shape->nest.group->stage_count; i++) {
+        const struct ir_stage *stage = nest_stage(&shape->nest, i);
+        for (int k = 0; k < stage->nodes.count; k++) {
+            const struct ir_node *node = &stage->nodes.at[k];
+            enum ir_op op = node->op;
+            functions |= op == IR_ERF || op == IR_EXP || op == IR_TANH;
+            if (ir_op_arguments(op) == 0 || op == IR_READ)
+                continue;
+            if (!dtype_is_float(node->type) || op == IR_FLOOR || op == IR_CEIL || op == IR_TRUNC ||
+                op == IR_ROUND)
+                return false;
+        }
+    }
+    return functions;
+}
 
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
@@ -77,6 +99,8 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add_lanes(group, slots, shape.inner * 2 <= lanes ? 1 : lanes);
     slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);
     slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 6, 3);
+    slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
+              DIVISIONS, 2, division_may_differ(&shape));
     slots_add_stores(group, slots, shape.bytes > large);
 }
 
@@ -263,6 +287,10 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     } else {
         block = loop_if(block, loop_less(arena, from, extent));
     }
+    for (int i = 0; i < lowering->store_count && plan_is(lowering->plan, "divide", "reciprocal");
+         i++)
+        lowering->stored[2 * i + 1] =
+            skeleton_reciprocal(arena, lowering->stored[2 * i + 1], chain->variable);
     const struct loop_variable *variables[] = {chain->variable};
     skeleton_hoist(block, variables, 1, lowering->stored, 2 * lowering->store_count);
     map_along(lowering, block, from, to);

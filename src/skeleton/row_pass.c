@@ -118,36 +118,11 @@ static loop_value use_kept(struct row_lowering *lowering, int pass, loop_value v
     return replace(arena, value, lowering->kept_value, by, &done);
 }
 
-/* ---- division by what is the same for the whole row ---- */
-
-static loop_value multiply_instead(struct row_lowering *lowering, loop_value value,
-                                   const struct loop_variable *variable, struct map *done)
-{
-    if (!value || value->op != LOOP_APPLY)
-        return value;
-    struct arena *arena = lowering->arena;
-    loop_value known = map_get_bytes(done, &value, sizeof value);
-    if (known)
-        return known;
-    loop_value a = multiply_instead(lowering, value->a, variable, done);
-    loop_value b = multiply_instead(lowering, value->b, variable, done);
-    loop_value c = multiply_instead(lowering, value->c, variable, done);
-    loop_value result = value;
-    if (value->apply == IR_DIV && loop_mentions(a, variable) && !loop_mentions(b, variable)) {
-        loop_value one = loop_number(arena, 1, b->type.dtype);
-        result = loop_mul(arena, a, loop_apply(arena, IR_DIV, one, b, NULL));
-    } else if (a != value->a || b != value->b || c != value->c) {
-        result = loop_rebuild(arena, value, a, b, c);
-    }
-    map_set_bytes(done, &value, sizeof value, (void *)result);
-    return result;
-}
-
 loop_value row_divide(struct row_lowering *lowering, loop_value value)
 {
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
-    struct map done = map_new(lowering->arena);
-    return lowering->reciprocal ? multiply_instead(lowering, value, inner->variable, &done) : value;
+    return lowering->reciprocal ? skeleton_reciprocal(lowering->arena, value, inner->variable)
+                                : value;
 }
 
 /* ---- one pass ---- */

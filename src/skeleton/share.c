@@ -270,3 +270,34 @@ void skeleton_widen(struct loop_block *block, const struct skeleton_lanes *lanes
     struct sharing sharing = {.arena = block->arena, .block = block, .lanes = lanes};
     share(&sharing, values, count);
 }
+
+/* ---- division by what is the same for all values of a variable ---- */
+
+static loop_value multiply_instead(struct arena *arena, loop_value value,
+                                   const struct loop_variable *variable, struct map *done)
+{
+    if (!value || value->op != LOOP_APPLY)
+        return value;
+    loop_value known = map_get_bytes(done, &value, sizeof value);
+    if (known)
+        return known;
+    loop_value a = multiply_instead(arena, value->a, variable, done);
+    loop_value b = multiply_instead(arena, value->b, variable, done);
+    loop_value c = multiply_instead(arena, value->c, variable, done);
+    loop_value result = value;
+    if (value->apply == IR_DIV && loop_mentions(a, variable) && !loop_mentions(b, variable)) {
+        loop_value one = loop_number(arena, 1, b->type.dtype);
+        result = loop_mul(arena, a, loop_apply(arena, IR_DIV, one, b, NULL));
+    } else if (a != value->a || b != value->b || c != value->c) {
+        result = loop_rebuild(arena, value, a, b, c);
+    }
+    map_set_bytes(done, &value, sizeof value, (void *)result);
+    return result;
+}
+
+loop_value skeleton_reciprocal(struct arena *arena, loop_value value,
+                               const struct loop_variable *variable)
+{
+    struct map done = map_new(arena);
+    return multiply_instead(arena, value, variable, &done);
+}

@@ -197,4 +197,8 @@ struct skeleton_lanes { /* the variable takes the values from, from + 1, ... in 
 void skeleton_widen(struct loop_block *block, const struct skeleton_lanes *lanes,
                     loop_value *values, int count);
 
+/* The value with products in place of divisions by what does not depend on the variable. */
+loop_value skeleton_reciprocal(struct arena *arena, loop_value value,
+                               const struct loop_variable *variable);
+
 #endif

@@ -33,6 +33,56 @@
             "}\n"                                      \
     }
 
+/* e^r = 1 + r + p r^2 for |r| <= ln(2) / 2. */
+#define EXP_SERIES                                     \
+    "    $V p = r * 0.00019789951f + 0.0013944757f;\n" \
+    "    p = p * r + 0.0083334986f;\n"                 \
+    "    p = p * r + 0.041666295f;\n"                  \
+    "    p = p * r + 0.16666666f;\n"                   \
+    "    p = p * r + 0.5f;\n"
+/* log(1 + f) = f - f^2 / 2 + p f^3. */
+#define LOG_SERIES                                 \
+    "    $V p = f * 0.069160566f + -0.1179024f;\n" \
+    "    p = p * f + 0.118728995f;\n"              \
+    "    p = p * f + -0.12384276f;\n"              \
+    "    p = p * f + 0.1421866f;\n"                \
+    "    p = p * f + -0.16669254f;\n"              \
+    "    p = p * f + 0.20002227f;\n"               \
+    "    p = p * f + -0.24999987f;\n"              \
+    "    p = p * f + 0.3333331f;\n"
+
+/* What works without a way to look numbers up in a register. */
+#define EXP                                                                                       \
+    "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n" \
+    "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite " \
+    "*/\n"                                                                                        \
+    "    const $V n = (a * 1.44269504f + magic) - magic;\n"                                       \
+    "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES                    \
+    "    p = (p * r) * r + r + 1.0f;\n"                                                           \
+    "    return $V_scale(p, n);\n"
+
+#define ERF                                                                        \
+    "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"                           \
+    "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"                         \
+    "    $V p = z * 7.853788e-05f + -0.00080101745f;\n"                            \
+    "    p = p * z + 0.005188326f;\n"                                              \
+    "    p = p * z + -0.026853811f;\n"                                             \
+    "    p = p * z + 0.112835854f;\n"                                              \
+    "    p = p * z + -0.37612626f;\n"                                              \
+    "    p = p * z + 0.12837917f;\n"                                               \
+    "    const $V small = size + size * p;\n"                                      \
+    "    const $V t = $V_at_most(size, 4.0f); /* beyond, the result is 1 */\n"     \
+    "    $V q = t * -2.1697584e-05f + 0.00044147234f;\n"                           \
+    "    q = q * t + -0.0042052832f;\n"                                            \
+    "    q = q * t + 0.025210336f;\n"                                              \
+    "    q = q * t + -0.10842209f;\n"                                              \
+    "    q = q * t + -0.6332164f;\n"                                               \
+    "    q = q * t + -1.1295803f;\n"                                               \
+    "    q = q * t + 0.00018846763f;\n"                                            \
+    "    const $V large = 1.0f - $V_exp(q); /* q is the logarithm of erfc(t) */\n" \
+    "    const $I near = size < 1.0f;\n"                                           \
+    "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
+
 const struct vector_piece vector_math[] = {
     /* ---- powers ---- */
     {"scale", "f32", 64,
@@ -53,23 +103,46 @@ const struct vector_piece vector_math[] = {
      "    const $I whole = __builtin_convertvector(n, $I), half = whole >> 1;\n"
      "    return a * ($V)((half + 127) << 23) * ($V)((whole - half + 127) << 23);\n"
      "}\n"},
+    {"lookup", "f32", 64,
+     "/* The number that the last 4 bits of each lane's `place` say. */\n"
+     "#ifdef __AVX512F__\n"
+     "INLINE $V $V_lookup($V numbers, $I place)\n"
+     "{\n"
+     "#ifdef __clang__\n"
+     "    return __builtin_ia32_permvarsf512(numbers, place);\n"
+     "#else\n"
+     "    return __builtin_ia32_permvarsf512_mask(numbers, place, numbers, -1);\n"
+     "#endif\n"
+     "}\n"
+     "#endif\n"},
+    {"exp", "f32", 64,
+     "#ifdef __AVX512F__\n"
+     "/* e^a = 2^n 2^(k/16) e^r, |r| <= ln(2) / 32. */\n"
+     "INLINE $V $V_exp($V a)\n"
+     "{\n"
+     "    const float magic = 786432.0f; /* 1.5 * 2^19: adding it rounds to 16ths */\n"
+     "    const $V roots = {\n"
+     "        1.0f, 1.04427373f, 1.09050775f, 1.13878858f,\n"
+     "        1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,\n"
+     "        1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,\n"
+     "        1.68179286f, 1.75625217f, 1.8340081f, 1.91520655f};\n"
+     "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
+     "*/\n"
+     "    const $V shifted = a * 1.44269504f + magic, n = shifted - magic;\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
+     "    const $V p = ((r * 0.16666667f + 0.5f) * r) * r + r;\n"
+     "    const $V root = $V_lookup(roots, ($I)shifted);\n"
+     "    return __builtin_ia32_scalefps512_mask(root * p + root, n, a, -1, 4);\n"
+     "}\n"
+     "#else\n"
+     "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
+     "INLINE $V $V_exp($V a)\n"
+     "{\n" EXP "}\n"
+     "#endif\n"},
     {"exp", "f32", 0,
      "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
      "INLINE $V $V_exp($V a)\n"
-     "{\n"
-     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
-     "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
-     "*/\n"
-     "    const $V n = (a * 1.44269504f + magic) - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
-     "    $V p = r * 0.00019789951f + 0.0013944757f;\n"
-     "    p = p * r + 0.0083334986f;\n"
-     "    p = p * r + 0.041666295f;\n"
-     "    p = p * r + 0.16666666f;\n"
-     "    p = p * r + 0.5f;\n"
-     "    p = (p * r) * r + r + 1.0f;\n"
-     "    return $V_scale(p, n);\n"
-     "}\n"},
+     "{\n" EXP "}\n"},
     {"exp_sum", "f32", 0,
      "/* e^(a + b) for small b, as if the sum were exact. */\n"
      "INLINE $V $V_exp_sum($V a, $V b)\n"
@@ -78,12 +151,7 @@ const struct vector_piece vector_math[] = {
      "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
      "*/\n"
      "    const $V n = (a * 1.44269504f + magic) - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f + b;\n"
-     "    $V p = r * 0.00019789951f + 0.0013944757f;\n"
-     "    p = p * r + 0.0083334986f;\n"
-     "    p = p * r + 0.041666295f;\n"
-     "    p = p * r + 0.16666666f;\n"
-     "    p = p * r + 0.5f;\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f + b;\n" EXP_SERIES
      "    p = (p * r) * r + r + 1.0f;\n"
      "    return $V_scale(p, n);\n"
      "}\n"},
@@ -93,13 +161,7 @@ const struct vector_piece vector_math[] = {
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    a = $V_at_most($V_at_least(a, -151.0f), 129.0f);\n"
      "    const $V n = (a + magic) - magic;\n"
-     "    const $V r = (a - n) * 0.6931472f;\n"
-     "    $V p = r * 0.00019789951f + 0.0013944757f;\n"
-     "    p = p * r + 0.0083334986f;\n"
-     "    p = p * r + 0.041666295f;\n"
-     "    p = p * r + 0.16666666f;\n"
-     "    p = p * r + 0.5f;\n"
-     "    p = (p * r) * r + r + 1.0f;\n"
+     "    const $V r = (a - n) * 0.6931472f;\n" EXP_SERIES "    p = (p * r) * r + r + 1.0f;\n"
      "    return $V_scale(p, n);\n"
      "}\n"},
     {"expm1", "f32", 0,
@@ -110,12 +172,7 @@ const struct vector_piece vector_math[] = {
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
      "    a = $V_at_most($V_at_least(a, -20.0f), 89.0f);\n"
      "    const $V n = (a * 1.44269504f + magic) - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
-     "    $V p = r * 0.00019789951f + 0.0013944757f;\n"
-     "    p = p * r + 0.0083334986f;\n"
-     "    p = p * r + 0.041666295f;\n"
-     "    p = p * r + 0.16666666f;\n"
-     "    p = p * r + 0.5f;\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES
      "    p = (p * r) * r + r;\n"
      "    /* 2^n (p + 1) - 1, in halves: 2^n may be more than there is */\n"
      "    const $V half = ($V)((__builtin_convertvector(n, $I) + 126) << 23);\n"
@@ -140,15 +197,7 @@ const struct vector_piece vector_math[] = {
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
      "    const $I bits = ($I)scaled - 0x3f3504f3; /* sqrt(1/2) */\n"
      "    const $V e = __builtin_convertvector((bits >> 23) - (tiny & 23), $V);\n"
-     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n"
-     "    $V p = f * 0.069160566f + -0.1179024f;\n"
-     "    p = p * f + 0.118728995f;\n"
-     "    p = p * f + -0.12384276f;\n"
-     "    p = p * f + 0.1421866f;\n"
-     "    p = p * f + -0.16669254f;\n"
-     "    p = p * f + 0.20002227f;\n"
-     "    p = p * f + -0.24999987f;\n"
-     "    p = p * f + 0.3333331f;\n"
+     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_SERIES
      "    const $V y = p * (f * f * f) - 0.5f * (f * f);\n"
      "    const $V result = (f + (y - e * 2.12194440e-4f)) + e * 0.693359375f;\n"
      "    return $V_log_finish(a, result);\n"
@@ -160,15 +209,7 @@ const struct vector_piece vector_math[] = {
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
      "    const $I bits = ($I)scaled - 0x3f3504f3; /* sqrt(1/2) */\n"
      "    const $V e = __builtin_convertvector((bits >> 23) - (tiny & 23), $V);\n"
-     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n"
-     "    $V p = f * 0.069160566f + -0.1179024f;\n"
-     "    p = p * f + 0.118728995f;\n"
-     "    p = p * f + -0.12384276f;\n"
-     "    p = p * f + 0.1421866f;\n"
-     "    p = p * f + -0.16669254f;\n"
-     "    p = p * f + 0.20002227f;\n"
-     "    p = p * f + -0.24999987f;\n"
-     "    p = p * f + 0.3333331f;\n"
+     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_SERIES
      "    const $V y = p * (f * f * f) - 0.5f * (f * f);\n"
      "    const $V result = (((y * 0.44269504f + f * 0.44269504f) + y) + f) + e;\n"
      "    return $V_log_finish(a, result);\n"
@@ -180,15 +221,7 @@ const struct vector_piece vector_math[] = {
      "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p23f)) | (~tiny & ($I)a));\n"
      "    const $I bits = ($I)scaled - 0x3f3504f3; /* sqrt(1/2) */\n"
      "    const $V e = __builtin_convertvector((bits >> 23) - (tiny & 23), $V);\n"
-     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n"
-     "    $V p = f * 0.069160566f + -0.1179024f;\n"
-     "    p = p * f + 0.118728995f;\n"
-     "    p = p * f + -0.12384276f;\n"
-     "    p = p * f + 0.1421866f;\n"
-     "    p = p * f + -0.16669254f;\n"
-     "    p = p * f + 0.20002227f;\n"
-     "    p = p * f + -0.24999987f;\n"
-     "    p = p * f + 0.3333331f;\n"
+     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_SERIES
      "    const $V y = p * (f * f * f) - 0.5f * (f * f);\n"
      "    const $V low = (f + y) * 7.00731903e-4f + e * 2.48745664e-4f;\n"
      "    const $V result = (((low + y * 0.43359375f) + f * 0.43359375f)) + e * 0.30078125f;\n"
@@ -202,15 +235,7 @@ const struct vector_piece vector_math[] = {
      "    const $V lost = (1.0f - (u - back)) + (a - back); /* u + lost is exactly a + 1 */\n"
      "    const $I bits = ($I)u - 0x3f3504f3;             /* sqrt(1/2) */\n"
      "    const $V e = __builtin_convertvector(bits >> 23, $V);\n"
-     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n"
-     "    $V p = f * 0.069160566f + -0.1179024f;\n"
-     "    p = p * f + 0.118728995f;\n"
-     "    p = p * f + -0.12384276f;\n"
-     "    p = p * f + 0.1421866f;\n"
-     "    p = p * f + -0.16669254f;\n"
-     "    p = p * f + 0.20002227f;\n"
-     "    p = p * f + -0.24999987f;\n"
-     "    p = p * f + 0.3333331f;\n"
+     "    const $V f = ($V)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_SERIES
      "    const $V y = p * (f * f * f) - 0.5f * (f * f) + lost / u;\n"
      "    const $V result = (f + (y - e * 2.12194440e-4f)) + e * 0.693359375f;\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
@@ -253,30 +278,60 @@ const struct vector_piece vector_math[] = {
      "    return half + 0.25f / half;\n"
      "}\n"},
     /* ---- error function ---- */
-    {"erf", "f32", 0,
+    {"erf", "f32", 64,
+     "#ifdef __AVX512F__\n"
+     "/* Around each quarter up to 15/4 a polynomial of its own; beyond 3.95 the result is 1. */\n"
      "INLINE $V $V_erf($V a)\n"
      "{\n"
+     "    const float magic = 3145728.0f; /* 1.5 * 2^21: adding it rounds to quarters */\n"
+     "    const $V c0 = {\n"
+     "        0.0f, 0.276326388f, 0.520499885f, 0.711155653f,\n"
+     "        0.842700779f, 0.92290014f, 0.966105163f, 0.986671686f,\n"
+     "        0.995322287f, 0.998537302f, 0.999593019f, 0.999899387f,\n"
+     "        0.999977887f, 0.999995708f, 0.999999285f, 0.999999881f};\n"
+     "    const $V c1 = {\n"
+     "        1.12837923f, 1.06001413f, 0.87878257f, 0.642931044f,\n"
+     "        0.415107489f, 0.236521125f, 0.118930288f, 0.0527749956f,\n"
+     "        0.0206669848f, 0.00714231888f, 0.00217828434f, 0.00058627734f,\n"
+     "        0.000139253098f, 2.91890465e-05f, 5.39943403e-06f, 8.81082201e-07f};\n"
+     "    const $V c2 = {\n"
+     "        1.9884024e-07f, -0.264997959f, -0.439384401f, -0.482194602f,\n"
+     "        -0.415108114f, -0.295654327f, -0.178398103f, -0.0923574865f,\n"
+     "        -0.0413340405f, -0.0160698202f, -0.00544532482f, -0.00161203311f,\n"
+     "        -0.000417656731f, -9.48276574e-05f, -1.88871418e-05f, -3.30360376e-06f};\n"
+     "    const $V c3 = {\n"
+     "        -0.376138568f, -0.309168547f, -0.146464497f, 0.0267862584f,\n"
+     "        0.138367072f, 0.16753529f, 0.138752654f, 0.0901581198f,\n"
+     "        0.0482234322f, 0.0217246469f, 0.00835001562f, 0.00276029971f,\n"
+     "        0.000789046579f, 0.000195786139f, 4.22874182e-05f, 8.04781666e-06f};\n"
+     "    const $V c4 = {\n"
+     "        0.00024570321f, 0.126031846f, 0.181907251f, 0.150056079f,\n"
+     "        0.0692910552f, -0.00566091388f, -0.0441454314f, -0.0478911661f,\n"
+     "        -0.0344335176f, -0.0191512574f, -0.00868806615f, -0.00329711824f,\n"
+     "        -0.00106180692f, -0.000292799436f, -6.95600102e-05f, -1.42139988e-05f};\n"
+     "    const $V c5 = {\n"
+     "        0.11113558f, 0.0796741471f, 0.00744938292f, -0.0528109111f,\n"
+     "        -0.0688290372f, -0.047095418f, -0.0149771003f, 0.00648227567f,\n"
+     "        0.0130096246f, 0.0106417621f, 0.00612999778f, 0.00277096895f,\n"
+     "        0.00102573633f, 0.000317804894f, 8.34909079e-05f, 1.50242267e-05f};\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
-     "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"
-     "    $V p = z * 7.853788e-05f + -0.00080101745f;\n"
-     "    p = p * z + 0.005188326f;\n"
-     "    p = p * z + -0.026853811f;\n"
-     "    p = p * z + 0.112835854f;\n"
-     "    p = p * z + -0.37612626f;\n"
-     "    p = p * z + 0.12837917f;\n"
-     "    const $V small = size + size * p;\n"
-     "    const $V t = $V_at_most(size, 4.0f); /* beyond, the result is 1 */\n"
-     "    $V q = t * -2.1697584e-05f + 0.00044147234f;\n"
-     "    q = q * t + -0.0042052832f;\n"
-     "    q = q * t + 0.025210336f;\n"
-     "    q = q * t + -0.10842209f;\n"
-     "    q = q * t + -0.6332164f;\n"
-     "    q = q * t + -1.1295803f;\n"
-     "    q = q * t + 0.00018846763f;\n"
-     "    const $V large = 1.0f - $V_exp(q); /* q is the logarithm of erfc(t) */\n"
-     "    const $I near = size < 1.0f;\n"
-     "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
-     "}\n"},
+     "    const $V size = $V_at_most(($V)(($I)a ^ sign), 3.95f);\n"
+     "    const $V shifted = $V_at_most(size, 3.75f) + magic, t = size - (shifted - magic);\n"
+     "    const $I place = ($I)shifted;\n"
+     "    $V p = $V_lookup(c5, place) * t + $V_lookup(c4, place);\n"
+     "    p = p * t + $V_lookup(c3, place);\n"
+     "    p = p * t + $V_lookup(c2, place);\n"
+     "    p = p * t + $V_lookup(c1, place);\n"
+     "    p = p * t + $V_lookup(c0, place);\n"
+     "    return ($V)(($I)p | sign);\n"
+     "}\n"
+     "#else\n"
+     "INLINE $V $V_erf($V a)\n"
+     "{\n" ERF "}\n"
+     "#endif\n"},
+    {"erf", "f32", 0,
+     "INLINE $V $V_erf($V a)\n"
+     "{\n" ERF "}\n"},
     {"erfc", "f32", 0,
      "INLINE $V $V_erfc($V a)\n"
      "{\n"

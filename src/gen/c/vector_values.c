@@ -82,23 +82,23 @@
             "}\n"                                                                        \
     }
 /* On AVX-512 three instructions; `control` says which of the two is wanted. */
-#define EXTREME_512(name, type, single, bits, beyond, control)                          \
-    {                                                                                   \
-        name, type, 64,                                                                 \
-            "/* NaN is passed on, -0 is below +0. */\n"                                 \
-            "INLINE $V $V_" name "($V a, $V b)\n"                                       \
-            "{\n"                                                                       \
-            "#if defined HAS_MASKS && !defined __clang__\n"                             \
-            "    const $V one = __builtin_ia32_rangep" single "512_mask(a, b, " control \
-            ", a, -1, 4);\n"                                                            \
-            "    const $I none = (a != a) | (b != b);\n"                                \
-            "    return ($V)((none & ($I)(a + b)) | (~none & ($I)one));\n"              \
-            "#else\n"                                                                   \
-            "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"        \
-            "    const $I other = (same & (($I)a " bits " ($I)b)) | (~same & ($I)b);\n" \
-            "    return ($V)((first & ($I)a) | (~first & other));\n"                    \
-            "#endif\n"                                                                  \
-            "}\n"                                                                       \
+#define EXTREME_512(name, type, single, bits, beyond, control)                                \
+    {                                                                                         \
+        name, type, 64,                                                                       \
+            "/* NaN is passed on, -0 is below +0. */\n"                                       \
+            "INLINE $V $V_" name "($V a, $V b)\n"                                             \
+            "{\n"                                                                             \
+            "#if defined HAS_MASKS && !defined __clang__\n"                                   \
+            "    const $V one = __builtin_ia32_rangep" single "512_mask(a, b, " control       \
+            ", a, -1, 4);\n"                                                                  \
+            "    return __builtin_ia32_addp" single "512_mask(\n"                             \
+            "        a, b, one, __builtin_ia32_cmpp" single "512_mask(a, b, 3, -1, 4), 4);\n" \
+            "#else\n"                                                                         \
+            "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"              \
+            "    const $I other = (same & (($I)a " bits " ($I)b)) | (~same & ($I)b);\n"       \
+            "    return ($V)((first & ($I)a) | (~first & other));\n"                          \
+            "#endif\n"                                                                        \
+            "}\n"                                                                             \
     }
 
 /* With a number, not NaN, and for `least` not 0: one comparison does. */
@@ -111,6 +111,24 @@
                     "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
                     "}\n"                                                                    \
     }
+
+/* One instruction of AVX-512, which gives its second operand when there is a NaN. */
+#define BOUND_512(name, comment, beyond, type, single)                                       \
+    {                                                                                        \
+        name, type, 64,                                                                      \
+            comment "INLINE $V $V_" name "($V a, $E bound)\n"                                \
+                    "{\n"                                                                    \
+                    "#if defined __AVX512F__ && !defined __clang__\n"                        \
+                    "    return __builtin_ia32_" single                                      \
+                    "512_mask($V_splat(bound), a, a, -1, 4);\n"                              \
+                    "#else\n"                                                                \
+                    "    const $I inside = ~(a " beyond " bound);\n"                         \
+                    "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
+                    "#endif\n"                                                               \
+                    "}\n"                                                                    \
+    }
+#define AT_LEAST "/* The greater of a and a number; NaN stays. */\n"
+#define AT_MOST "/* The less of a and a number that is not 0; NaN stays. */\n"
 
 /* Whole numbers: beyond 2^23 (2^52) there are no others. */
 #define WHOLE(name, comment, digits, body)                                         \
@@ -192,8 +210,12 @@ const struct vector_piece vector_values[] = {
      "INLINE $V $V_max($V a, $V b) { return (a & (a > b)) | (b & ~(a > b)); }\n"},
     {"min", "i32 i64", 0,
      "INLINE $V $V_min($V a, $V b) { return (a & (a < b)) | (b & ~(a < b)); }\n"},
-    BOUND("at_least", "/* The greater of a and a number; NaN stays. */\n", "<="),
-    BOUND("at_most", "/* The less of a and a number that is not 0; NaN stays. */\n", ">="),
+    BOUND_512("at_least", AT_LEAST, "<=", "f32", "maxps"),
+    BOUND_512("at_least", AT_LEAST, "<=", "f64", "maxpd"),
+    BOUND_512("at_most", AT_MOST, ">=", "f32", "minps"),
+    BOUND_512("at_most", AT_MOST, ">=", "f64", "minpd"),
+    BOUND("at_least", AT_LEAST, "<="),
+    BOUND("at_most", AT_MOST, ">="),
     /* ---- integers ---- */
     {"add", "i64", 0, "INLINE $V $V_add($V a, $V b) { return ($V)(($U)a + ($U)b); }\n"},
     {"sub", "i64", 0, "INLINE $V $V_sub($V a, $V b) { return ($V)(($U)a - ($U)b); }\n"},
