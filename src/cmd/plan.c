@@ -71,7 +71,7 @@ static bool walk_plans(struct listing *listing)
     }
     if (wanted == 0)
         return true;
-    struct plan_space space = skeleton_space(listing->planned.ready);
+    struct plan_space space = skeleton_space(listing->planned.ready, listing->plans[0]);
     struct random random = random_new((uint64_t)seed, 0);
     struct plan *plan = listing->plans[0];
     listing->count = 0;
@@ -149,7 +149,7 @@ static void explain_decision(struct text *out, const struct plan_decision *decis
 
 static void explain_plan(struct listing *listing, struct text *out, const struct plan *plan)
 {
-    struct skeleton_program *ready = listing->planned.ready;
+    const struct skeleton_program *ready = skeleton_program_of(listing->planned.ready, plan);
     struct plan bare = *plan;
     bare.group_count = 0;
     plan_print(out, &bare, ready->graph);

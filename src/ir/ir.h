@@ -295,6 +295,8 @@ struct ir_size *ir_size_symbol(struct arena *arena, int symbol);
 /* Folds constants and the trivial (x + 0, x * 1). */
 const struct ir_size *ir_size_make(struct arena *arena, enum ir_size_op op, const struct ir_size *a,
                                    const struct ir_size *b);
+/* The same expression of the same symbols. */
+bool ir_size_equal(const struct ir_size *a, const struct ir_size *b);
 /* False when it overflows or divides by zero. `values` has one entry per symbol of the part. */
 bool ir_size_eval(const struct ir_size *size, const int64_t *values, int64_t *result);
 void ir_size_print(struct text *out, const struct ir_size *size, const struct ir_part *part);

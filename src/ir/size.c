@@ -146,6 +146,19 @@ const struct ir_size *ir_size_make(struct arena *arena, enum ir_size_op op, cons
     return size;
 }
 
+bool ir_size_equal(const struct ir_size *a, const struct ir_size *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->op != b->op)
+        return false;
+    switch (a->op) {
+    case IR_SIZE_CONSTANT: return a->value == b->value;
+    case IR_SIZE_SYMBOL: return a->symbol == b->symbol;
+    default: return ir_size_equal(a->a, b->a) && ir_size_equal(a->b, b->b);
+    }
+}
+
 bool ir_size_eval(const struct ir_size *size, const int64_t *values, int64_t *result)
 {
     int64_t a, b;

@@ -29,19 +29,6 @@ static bool same_index(const struct comparison *c, int a, int b)
     return c->match[at] != UNMATCHED && c->a->indices[c->match[at]] == a;
 }
 
-static bool same_size(const struct ir_size *a, const struct ir_size *b)
-{
-    if (a == b)
-        return true;
-    if (!a || !b || a->op != b->op)
-        return false;
-    switch (a->op) {
-    case IR_SIZE_CONSTANT: return a->value == b->value;
-    case IR_SIZE_SYMBOL: return a->symbol == b->symbol;
-    default: return same_size(a->a, b->a) && same_size(a->b, b->b);
-    }
-}
-
 static bool same(const struct comparison *c, const struct ir_part *part, int a, int b);
 
 static bool same_read(const struct comparison *c, const struct ir_part *part,
@@ -70,7 +57,7 @@ static bool same(const struct comparison *c, const struct ir_part *part, int a, 
     case IR_INT:
     case IR_BOOL: return x->integer == y->integer;
     case IR_FLOAT: return x->number == y->number;
-    case IR_SIZE: return same_size(x->size, y->size);
+    case IR_SIZE: return ir_size_equal(x->size, y->size);
     case IR_SCALAR: return x->scalar == y->scalar;
     case IR_INDEX: return same_index(c, x->index, y->index);
     case IR_READ: return same_read(c, part, x, y);
@@ -109,7 +96,7 @@ static bool match_domains(struct comparison *c, const struct ir_part *part,
         const struct ir_index *y = &part->indices[c->b->indices[i]];
         const struct ir_index *x =
             c->match[i] == UNMATCHED ? y : &part->indices[c->a->indices[c->match[i]]];
-        if (!x->extent || !y->extent || !same_size(x->extent, y->extent))
+        if (!x->extent || !y->extent || !ir_size_equal(x->extent, y->extent))
             return false;
     }
     return same(c, part, c->a->predicate, c->b->predicate);

@@ -291,7 +291,7 @@ static void cross_group(struct change *change, struct plan_group *group,
 struct plan *plan_cross(const struct plan_space *space, struct random *random, const struct plan *a,
                         const struct plan *b)
 {
-    for (int i = 0; i < MUTATE_TRIES; i++) {
+    for (int i = 0; i < MUTATE_TRIES && plan_rewrites_equal(a, b); i++) {
         bool swap = random_below(random, 2) != 0; /* whose groups they are */
         const struct plan *other = swap ? a : b;
         struct change change = {space, random, plan_copy(space->arena, swap ? b : a)};

@@ -3,6 +3,7 @@
  * one go, each with its place and what to write instead.
  *
  *     plan TARGET MACHINE
+ *     rewrite NAME STAGE [NUMBER]
  *     fix SIZE=NUMBER ...
  *     inline STAGE ...
  *     group NAME = STAGE ...  skeleton NAME
@@ -19,6 +20,7 @@ struct group_list VECTOR(struct plan_group);
 struct decision_list VECTOR(struct plan_decision);
 struct stage_list VECTOR(int);
 struct fix_list VECTOR(struct plan_fix);
+struct rewrite_list VECTOR(struct plan_rewrite);
 
 struct plan_reader {
     struct arena *arena;
@@ -31,8 +33,10 @@ struct plan_reader {
     struct decision_list decisions; /* of the last group */
     struct stage_list inlined;
     struct fix_list fixes;
+    struct rewrite_list rewrites;
     struct plan *plan;
     bool sick; /* the last group could not be read: what it decides is passed over */
+    bool lost; /* a rewrite could not be made: what the rest is about is not known */
 };
 
 static struct error *fault(struct plan_reader *r, enum error_code code, struct place place,
@@ -155,6 +159,57 @@ static void read_plan(struct plan_reader *r, struct place *line, struct place wo
     expect_end(r, line);
 }
 
+/* The stages there are to name. */
+static void know_stages(struct plan_reader *r)
+{
+    size_t count = (size_t)r->graph->part->stage_count;
+    r->stages = map_new(r->arena);
+    r->said = arena_array(r->arena, count + 1, sizeof *r->said);
+    for (size_t i = 0; i < count; i++)
+        map_set(&r->stages, r->graph->names[i], (void *)(intptr_t)(i + 1));
+}
+
+static void read_rewrite(struct plan_reader *r, struct place *line, struct place first)
+{
+    struct place name = next_word(line), stage = next_word(line), number = next_word(line);
+    struct error error = {0};
+    r->lost = true;
+    if (!name.length || !stage.length) {
+        error_hint(fault(r, ERROR_PLAN_LINE, first, "what is rewritten, and how?"),
+                   "write: rewrite hoist s");
+        return;
+    }
+    if (r->groups.count || r->inlined.count) {
+        error_hint(fault(r, ERROR_PLAN_LINE, first, "rewrites stand before groups and inlining"),
+                   "what follows them is about the program they make");
+        return;
+    }
+    if (r->rewrites.count == PLAN_MAX_REWRITES) {
+        fault(r, ERROR_PLAN_LIMIT, first, "there are too many rewrites");
+        return;
+    }
+    const char *digits = word_text(r, number);
+    if (number.length && (number.length > 9 || strspn(digits, "0123456789") != number.length ||
+                          strtoll(digits, NULL, 10) == 0)) {
+        fault(r, ERROR_PLAN_LINE, number, "this is no number");
+        return;
+    }
+    struct plan_rewrite rewrite = {.name = word_text(r, name),
+                                   .stage = word_text(r, stage),
+                                   .number = strtoll(digits, NULL, 10),
+                                   .place = place_join(first, number.length ? number : stage)};
+    const struct ir_graph *graph = plan_rewrite(r->arena, r->graph, &rewrite, &error);
+    if (!graph) {
+        errors_take(r->errors, &error);
+        return;
+    }
+    r->lost = false;
+    r->graph = graph;
+    know_stages(r);
+    vector_push(r->arena, &r->rewrites, rewrite);
+    expect_end(r, line);
+}
+
 static void read_fix(struct plan_reader *r, struct place *line, struct place first)
 {
     const struct ir_part *part = r->graph->part;
@@ -264,7 +319,7 @@ static void read_decision(struct plan_reader *r, struct place *line, struct plac
         return;
     if (r->groups.count == 0) {
         error_hint(fault(r, ERROR_PLAN_LINE, key, "a decision stands below a group"),
-                   "lines before the first group begin with plan, fix or inline");
+                   "lines before the first group begin with plan, rewrite, fix or inline");
         return;
     }
     if (!value.length) {
@@ -303,6 +358,8 @@ static void read_line(struct plan_reader *r, struct place line)
         error_hint(fault(r, ERROR_PLAN_MISSING, word, "a plan begins with what it is for"),
                    "write first: plan cpu avx512"),
             r->plan->target = r->plan->machine = "";
+    else if (word_is(word, "rewrite"))
+        read_rewrite(r, &line, word);
     else if (word_is(word, "fix"))
         read_fix(r, &line, word);
     else if (word_is(word, "inline"))
@@ -316,7 +373,7 @@ static void read_line(struct plan_reader *r, struct place line)
 static void read_lines(struct plan_reader *r)
 {
     const char *text = r->source->text;
-    for (size_t at = 0; at < r->source->length;) {
+    for (size_t at = 0; at < r->source->length && !r->lost;) {
         const char *newline = memchr(text + at, '\n', r->source->length - at);
         size_t end = newline ? (size_t)(newline - text) : r->source->length;
         const char *comment = memchr(text + at, '#', end - at);
@@ -349,26 +406,26 @@ static void check_whole(struct plan_reader *r)
 struct plan *plan_parse(struct arena *arena, const struct source *source,
                         const struct ir_graph *graph, struct errors *errors)
 {
-    size_t stages = (size_t)graph->part->stage_count, before = errors->said;
+    size_t before = errors->said;
     struct plan_reader r = {.arena = arena,
                             .source = source,
                             .graph = graph,
                             .errors = errors,
-                            .stages = map_new(arena),
                             .plan = arena_new(arena, struct plan)};
-    r.said = arena_array(arena, stages + 1, sizeof *r.said);
     if (source->length > PLAN_MAX_BYTES) {
         errors_add(errors, ERROR_PLAN_LIMIT, (struct place){source, 0, 0},
                    "a plan has at most %d bytes", PLAN_MAX_BYTES);
         return NULL;
     }
-    for (size_t i = 0; i < stages; i++)
-        map_set(&r.stages, graph->names[i], (void *)(intptr_t)(i + 1));
+    know_stages(&r);
     read_lines(&r);
     check_whole(&r);
     if (errors->said != before)
         return NULL;
     sort_stages(&r.inlined);
+    r.plan->graph = r.graph;
+    r.plan->rewrites = r.rewrites.at;
+    r.plan->rewrite_count = (int)r.rewrites.count;
     r.plan->fixes = r.fixes.at;
     r.plan->fix_count = (int)r.fixes.count;
     r.plan->inlined = r.inlined.at;

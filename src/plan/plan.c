@@ -63,6 +63,7 @@ struct plan *plan_copy(struct arena *arena, const struct plan *plan)
 {
     struct plan *copy = arena_new(arena, struct plan);
     *copy = *plan;
+    copy->rewrites = copy_array(arena, plan->rewrites, plan->rewrite_count, sizeof *plan->rewrites);
     copy->fixes = copy_array(arena, plan->fixes, plan->fix_count, sizeof *plan->fixes);
     copy->inlined = copy_array(arena, plan->inlined, plan->inlined_count, sizeof *plan->inlined);
     copy->groups = copy_array(arena, plan->groups, plan->group_count, sizeof *plan->groups);

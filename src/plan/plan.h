@@ -2,6 +2,7 @@
  * A plan: every decision of *how*, none of *what*. Text that people edit, hash and diff.
  *
  *     plan cpu avx512
+ *     rewrite hoist s                  # the op is computed another way first
  *     fix R=3 S=3                      # the kernel is for these sizes only, and knows them
  *     inline t                         # a map computed where it is read
  *     group rows = m s y   skeleton row
@@ -11,6 +12,8 @@
  *
  * The stages are those of the flat program (ir_flatten: calls written out), named after the tensor
  * they define: `y`, a second one `y.2`. Each stage is in one group or inlined. Groups run in order.
+ * Rewrites come first: each names a stage as the ones before it left the program, and everything
+ * below them is about the program they make (src/ir/rewrite.h).
  *
  * A group's decisions are a flat list of key and value. Which keys there are, what values they may
  * have and whether a set of values is legal is the skeleton's to say (src/skeleton); this room
@@ -23,7 +26,12 @@
 #include "base/base.h"
 #include "ir/ir.h"
 
-enum { PLAN_MAX_GROUPS = 4096, PLAN_MAX_DECISIONS = 64, PLAN_MAX_BYTES = 1 << 20 };
+enum {
+    PLAN_MAX_GROUPS = 4096,
+    PLAN_MAX_DECISIONS = 64,
+    PLAN_MAX_REWRITES = 16,
+    PLAN_MAX_BYTES = 1 << 20,
+};
 
 /* A value is a word; numbers are words of digits. On the arena. */
 struct plan_decision {
@@ -47,8 +55,17 @@ struct plan_fix { /* a size the kernel is made for */
     int64_t value;
 };
 
+struct plan_rewrite {
+    const char *name, *stage; /* of ir_rewrites; as stages are named before it */
+    int64_t number;           /* 0: it takes none */
+    struct place place;
+};
+
 struct plan {
     const char *target, *machine; /* "cpu", "avx512" */
+    const struct plan_rewrite *rewrites;
+    int rewrite_count;
+    const struct ir_graph *graph; /* what they make of the program; NULL: what the program is */
     const struct plan_fix *fixes;
     int fix_count;
     const int *inlined; /* stages */
@@ -70,7 +87,7 @@ struct plan_slot {
 
 struct plan_slots VECTOR(struct plan_slot);
 
-/* ---- text (text.c, parse.c) ---- */
+/* ---- text (text.c, parse.c). `graph` is the program's own, as nothing rewrites it ---- */
 void plan_print(struct text *out, const struct plan *plan, const struct ir_graph *graph);
 /*
  * Reads a plan for this flat part: every stage in one group or inlined, each key once. What is
@@ -89,6 +106,14 @@ struct plan *plan_copy(struct arena *arena, const struct plan *plan);
 void plan_set(struct arena *arena, struct plan_group *group, const char *key, const char *value);
 /* A name for a group that no other has: `wanted`, or with a number behind. */
 const char *plan_group_name(struct arena *arena, const struct plan *plan, const char *wanted);
+
+/* ---- rewrites (rewrite.c) ---- */
+
+/* The program after one more rewrite. NULL: it cannot be, and the reason. */
+const struct ir_graph *plan_rewrite(struct arena *arena, const struct ir_graph *graph,
+                                    const struct plan_rewrite *rewrite, struct error *error);
+/* Whether two plans are about the same program: the same rewrites in the same order. */
+bool plan_rewrites_equal(const struct plan *a, const struct plan *b);
 
 /* ---- pins (pin.c): what a person wants of decisions, and the search keeps to ---- */
 

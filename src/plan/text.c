@@ -32,7 +32,15 @@ static void print_group(struct text *out, const struct plan_group *group,
 
 void plan_print(struct text *out, const struct plan *plan, const struct ir_graph *graph)
 {
+    graph = plan->graph ? plan->graph : graph;
     text_printf(out, "plan %s %s\n", plan->target, plan->machine);
+    for (int i = 0; i < plan->rewrite_count; i++) {
+        const struct plan_rewrite *rewrite = &plan->rewrites[i];
+        text_printf(out, "rewrite %s %s", rewrite->name, rewrite->stage);
+        if (rewrite->number)
+            text_printf(out, " %lld", (long long)rewrite->number);
+        text_char(out, '\n');
+    }
     if (plan->fix_count) {
         text_add(out, "fix");
         for (int i = 0; i < plan->fix_count; i++)

@@ -208,7 +208,8 @@ static bool check_group(struct checker *c, int number)
 bool skeleton_check_group(const struct skeleton_program *program, struct plan *plan,
                           const struct skeleton_view *view, int group, struct error *error)
 {
-    struct checker c = {.program = program, .plan = plan, .error = error, .view = *view};
+    struct checker c = {
+        .program = skeleton_program_of(program, plan), .plan = plan, .error = error, .view = *view};
     return check_group(&c, group);
 }
 
@@ -238,6 +239,7 @@ static bool check_target(struct checker *c)
 
 bool skeleton_check(const struct skeleton_program *program, struct plan *plan, struct error *error)
 {
+    program = skeleton_program_of(program, plan);
     int stages = program->part->stage_count;
     struct checker c = {.program = program, .plan = plan, .error = error};
     c.owner = arena_array(program->arena, (size_t)stages + 1, sizeof *c.owner);

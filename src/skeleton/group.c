@@ -377,6 +377,9 @@ struct plan *group_stages(const struct skeleton_program *program, const struct g
             group_from(&g, s, style->most < GROUP_MOST ? style->most : GROUP_MOST);
     }
     struct plan *plan = make_plan(&g);
+    plan->graph = program->graph;
+    plan->rewrites = program->rewrites;
+    plan->rewrite_count = program->rewrite_count;
     arena_release(&g.scratch);
     return plan;
 }

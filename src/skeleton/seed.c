@@ -7,7 +7,15 @@
 
 #include "skeleton/seed.h"
 
-enum { SEED_VARIANTS = 4 }; /* that a skeleton may propose for one group */
+enum {
+    SEED_VARIANTS = 4,  /* that a skeleton may propose for one group */
+    SEED_REWRITES = 24, /* that are looked at in one round */
+    SEED_REWRITTEN = 2, /* plans with the best of them */
+    SEED_STAGES = 200,  /* programs of more are not rewritten: looking would take too long */
+};
+
+/* Of the time before: what a rewrite must be predicted to leave at most. */
+static const double SEED_WORTH = 0.9;
 
 struct seed {
     struct plan *plan;
@@ -143,6 +151,7 @@ static void sort_seeds(struct seeds *seeds)
 static void add_variants(const struct skeleton_program *program, struct seeds *seeds)
 {
     const struct plan *best = seeds->at[0].plan;
+    program = skeleton_program_of(program, best);
     struct skeleton_view view = skeleton_view_new(program, best);
     int slowest = 0;
     double most = -1;
@@ -238,7 +247,9 @@ static void add_fixed(const struct skeleton_program *program, struct seeds *seed
         add_seed(program, seeds, plan);
 }
 
-int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most)
+/* ---- the whole ---- */
+
+static struct seeds seed_program(const struct skeleton_program *program)
 {
     struct seeds seeds = {0};
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
@@ -247,13 +258,57 @@ int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, 
             add_seed(program, &seeds, plan);
     }
     sort_seeds(&seeds);
+    return seeds;
+}
+
+struct plan *skeleton_seed(const struct skeleton_program *program)
+{
+    struct seeds seeds = seed_program(program);
+    return seeds.count ? seeds.at[0].plan : NULL;
+}
+
+/* Rewrites one after the other, each the best there is, while that is predicted to pay. */
+static void add_rewritten(const struct skeleton_program *program, struct seeds *seeds)
+{
+    const struct skeleton_program *further[SEED_REWRITES], *now = program;
+    double least = seeds->at[0].seconds;
+    while (now && now->part->stage_count <= SEED_STAGES) {
+        int count = skeleton_rewrites(now, further, SEED_REWRITES);
+        struct seeds best = {0};
+        now = NULL;
+        for (int i = 0; i < count; i++) {
+            struct seeds found = seed_program(further[i]);
+            if (found.count == 0 || found.at[0].seconds > SEED_WORTH * least)
+                continue;
+            least = found.at[0].seconds;
+            best = found;
+            now = further[i];
+        }
+        for (size_t i = 0; i < best.count && i < SEED_REWRITTEN; i++)
+            vector_push(program->arena, seeds, best.at[i]);
+    }
+}
+
+int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most)
+{
+    struct seeds seeds = seed_program(program);
+    struct plan *plain = seeds.count ? seeds.at[0].plan : NULL;
+    if (plain)
+        add_rewritten(program, &seeds);
+    sort_seeds(&seeds);
     if (most > 1 && seeds.count) {
         add_variants(program, &seeds);
         add_fixed(program, &seeds);
         sort_seeds(&seeds);
     }
     int count = 0;
-    for (size_t i = 0; i < seeds.count && count < most; i++)
+    bool has_plain =
+        false; /* predictions of rewrites may be wrong: what nothing rewrote stays in */
+    for (size_t i = 0; i < seeds.count && count < most; i++) {
         plans[count++] = seeds.at[i].plan;
+        has_plain |= seeds.at[i].plan == plain;
+    }
+    if (count > 1 && !has_plain)
+        plans[count - 1] = plain;
     return count;
 }

@@ -93,13 +93,32 @@ struct skeleton_program { /* what is planned, for what */
     const struct ir_graph *graph;
     const struct ir_binding *binding; /* of the flat part */
     const struct skeleton_target *target;
-    const struct plan_pins *pins; /* NULL: none */
+    const struct plan_pins *pins;        /* NULL: none */
+    const struct plan_rewrite *rewrites; /* that made it what it is */
+    int rewrite_count;
 };
 
 /* `binding` is one of the program's root; everything lives in the arena. */
 struct skeleton_program *skeleton_program_new(struct arena *arena, const struct ir_program *program,
                                               const struct ir_binding *binding,
                                               const struct skeleton_target *target);
+
+/*
+ * ---- rewrites (rewrite.c): a plan may be about another program that computes the same ----
+ *
+ * All functions below take any program of the family and look at the plan for which one is meant.
+ */
+/* The program that the plan is about. */
+const struct skeleton_program *skeleton_program_of(const struct skeleton_program *program,
+                                                   const struct plan *plan);
+/* The program with these rewrites after its own. NULL: they cannot be, and why. */
+const struct skeleton_program *skeleton_rewrite(const struct skeleton_program *program,
+                                                const struct plan_rewrite *rewrites, int count,
+                                                struct error *error);
+/* Programs one rewrite further, up to `most`; how many. */
+int skeleton_rewrites(const struct skeleton_program *program,
+                      const struct skeleton_program **further, int most);
+
 /* Group number `group` of a plan, as its skeleton sees it. */
 struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
                                         const struct plan *plan, int group);
@@ -132,8 +151,10 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
 /* Plans to begin with, all legal, best first by prediction; up to `most`, at least one unless pins
  * forbid all. */
 int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most);
-/* What change of plans asks (see plan_space). */
-struct plan_space skeleton_space(const struct skeleton_program *program);
+/* The best of them that rewrites no further than the program is; NULL: pins forbid all. */
+struct plan *skeleton_seed(const struct skeleton_program *program);
+/* What change of a plan asks (see plan_space). */
+struct plan_space skeleton_space(const struct skeleton_program *program, const struct plan *plan);
 /* The kernel of a plan that was checked. */
 struct loop_kernel *skeleton_lower(const struct skeleton_program *program, const struct plan *plan);
 

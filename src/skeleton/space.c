@@ -58,8 +58,9 @@ static bool space_legal(void *context, struct plan *plan)
     return skeleton_check(context, plan, &error);
 }
 
-struct plan_space skeleton_space(const struct skeleton_program *program)
+struct plan_space skeleton_space(const struct skeleton_program *program, const struct plan *plan)
 {
+    program = skeleton_program_of(program, plan);
     return (struct plan_space){
         .graph = program->graph,
         .arena = program->arena,

@@ -83,6 +83,7 @@ static int *find_writers(const struct skeleton_program *program, const struct pl
 struct skeleton_view skeleton_view_new(const struct skeleton_program *program,
                                        const struct plan *plan)
 {
+    program = skeleton_program_of(program, plan);
     const struct ir_part *part = program->part;
     bool *inlined = arena_array(program->arena, (size_t)part->stage_count + 1, sizeof *inlined);
     bool *needed = arena_array(program->arena, (size_t)part->tensor_count + 1, sizeof *needed);
@@ -104,6 +105,7 @@ struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
                                         const struct plan *plan, const struct skeleton_view *view,
                                         int group)
 {
+    program = skeleton_program_of(program, plan);
     return (struct skeleton_group){
         .arena = view->scratch ? view->scratch : program->arena,
         .part = program->part,
@@ -136,7 +138,7 @@ void skeleton_open(const struct skeleton_program *program, const struct skeleton
         skeleton->open(group, &all);
     *slots = (struct plan_slots){all.at, all.count, all.capacity};
     if (program->pins)
-        plan_pins_apply(program->arena, program->pins, plan, program->graph, slots, &which);
+        plan_pins_apply(program->arena, program->pins, plan, group->graph, slots, &which);
 }
 
 /* ---- the whole ---- */
@@ -145,6 +147,7 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
                                       const struct plan *plan)
 {
     struct skeleton_cost total = {0};
+    program = skeleton_program_of(program, plan);
     struct skeleton_view view = skeleton_view_new(program, plan);
     struct arena scratch = {0};
     view.scratch = &scratch;
@@ -166,6 +169,7 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
 
 struct loop_kernel *skeleton_lower(const struct skeleton_program *program, const struct plan *plan)
 {
+    program = skeleton_program_of(program, plan);
     struct loop_kernel *kernel = loop_kernel_new(program->arena, program->part);
     struct skeleton_view view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {

@@ -55,7 +55,7 @@ TEST(plan_seeds_and_their_neighbours_are_legal)
         struct plan *plans[MOST_SEEDS];
         int count = skeleton_seeds(program, plans, MOST_SEEDS);
         CHECK(count >= 1);
-        struct plan_space space = skeleton_space(program);
+        struct plan_space space = skeleton_space(program, plans[0]);
         struct random random = random_new(3, 5);
         struct plan *plan = plans[0];
         for (int i = 0; i < count; i++) {

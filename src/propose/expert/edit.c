@@ -156,10 +156,42 @@ static void describe_group(struct text *out, const struct plan_group *old,
     }
 }
 
+static bool has_rewrite(const struct plan *plan, const struct plan_rewrite *wanted)
+{
+    for (int i = 0; i < plan->rewrite_count; i++) {
+        const struct plan_rewrite *rewrite = &plan->rewrites[i];
+        if (strcmp(rewrite->name, wanted->name) == 0 &&
+            strcmp(rewrite->stage, wanted->stage) == 0 && rewrite->number == wanted->number)
+            return true;
+    }
+    return false;
+}
+
+/* The rewrites that only `plan` has. */
+static void describe_rewrites(struct text *out, const struct plan *plan, const struct plan *other,
+                              const char *word, bool general)
+{
+    for (int i = 0; i < plan->rewrite_count; i++) {
+        const struct plan_rewrite *rewrite = &plan->rewrites[i];
+        if (has_rewrite(other, rewrite))
+            continue;
+        text_printf(out, "%s%s %s", out->length ? "; " : "", word, rewrite->name);
+        if (!general)
+            text_printf(out, " %s", rewrite->stage);
+        if (rewrite->number)
+            text_printf(out, " %lld", (long long)rewrite->number);
+    }
+}
+
 const char *edit_describe(struct arena *arena, const struct plan *from, const struct plan *to,
                           bool general)
 {
     struct text out = text_new(arena);
+    if (!plan_rewrites_equal(from, to)) { /* stages are not the same, nor are groups */
+        describe_rewrites(&out, from, to, "no rewrite", general);
+        describe_rewrites(&out, to, from, "rewrite", general);
+        return out.length ? out.at : "rewrites in another order";
+    }
     for (int g = 0; g < to->group_count; g++) {
         const struct plan_group *new = &to->groups[g];
         const struct plan_group *old = new->stage_count ? group_with(from, new->stages[0]) : NULL;

@@ -12,7 +12,7 @@ static int concern(enum diagnosis_class class)
 
 static int propose(const struct propose_view *view, struct proposal *proposals, int most)
 {
-    struct plan_space space = skeleton_space(view->program);
+    struct plan_space space = skeleton_space(view->program, view->parent);
     int count = 0;
     for (int tries = 3 * most; count < most && tries > 0; tries--) {
         struct plan *plan = plan_change(&space, view->random, view->parent, PLAN_CHANGE_GROUPS);

@@ -11,7 +11,7 @@ static int concern(enum diagnosis_class class)
 
 static int propose(const struct propose_view *view, struct proposal *proposals, int most)
 {
-    struct plan_space space = skeleton_space(view->program);
+    struct plan_space space = skeleton_space(view->program, view->parent);
     int count = 0;
     if (view->mate && most > 0) {
         struct plan *crossed = plan_cross(&space, view->random, view->parent, view->mate);

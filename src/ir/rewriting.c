@@ -1,0 +1,308 @@
+/*
+ * What rewrites share: parts and stages under construction, and values copied between stages.
+ */
+#include "ir/rewriting.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parts ---- */
+
+struct rewriting rewriting_new(struct arena *arena, const struct ir_part *part)
+{
+    struct rewriting rewriting = {.arena = arena, .old = part};
+    for (int i = 0; i < part->tensor_count; i++)
+        vector_push(arena, &rewriting.tensors, part->tensors[i]);
+    for (int i = 0; i < part->index_count; i++)
+        vector_push(arena, &rewriting.indices, part->indices[i]);
+    return rewriting;
+}
+
+void rewriting_keep(struct rewriting *rewriting, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        vector_push(rewriting->arena, &rewriting->stages, rewriting->old->stages[i]);
+}
+
+static bool name_taken(const struct rewriting *rewriting, const char *name)
+{
+    for (size_t i = 0; i < rewriting->tensors.count; i++) {
+        if (strcmp(rewriting->tensors.at[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+int rewriting_tensor(struct rewriting *rewriting, const char *name, const char *suffix,
+                     enum dtype dtype, const int *indices, int rank)
+{
+    struct arena *arena = rewriting->arena;
+    const char *wanted = arena_printf(arena, "%s.%s", name, suffix), *unique = wanted;
+    for (int i = 2; name_taken(rewriting, unique); i++)
+        unique = arena_printf(arena, "%s%d", wanted, i);
+    const struct ir_size **dims = arena_array(arena, (size_t)rank + 1, sizeof *dims);
+    for (int i = 0; i < rank; i++)
+        dims[i] = rewriting->indices.at[indices[i]].extent;
+    struct ir_tensor tensor = {
+        .name = unique, .role = IR_TENSOR_TEMPORARY, .dtype = dtype, .rank = rank, .dims = dims};
+    vector_push(arena, &rewriting->tensors, tensor);
+    return (int)rewriting->tensors.count - 1;
+}
+
+struct ir_program *rewriting_end(struct rewriting *rewriting)
+{
+    struct arena *arena = rewriting->arena;
+    struct ir_part *part = arena_new(arena, struct ir_part);
+    struct ir_program *program = arena_new(arena, struct ir_program);
+    const struct ir_part **parts = arena_array(arena, 1, sizeof *parts);
+    *part = *rewriting->old;
+    part->tensors = rewriting->tensors.at;
+    part->tensor_count = (int)rewriting->tensors.count;
+    part->indices = rewriting->indices.at;
+    part->index_count = (int)rewriting->indices.count;
+    part->stages = rewriting->stages.at;
+    part->stage_count = (int)rewriting->stages.count;
+    parts[0] = part;
+    *program = (struct ir_program){parts, 1};
+    return program;
+}
+
+/* ---- stages ---- */
+
+struct rewriting_stage rewriting_stage_new(struct rewriting *rewriting, const struct ir_stage *old)
+{
+    return (struct rewriting_stage){.rewriting = rewriting, .place = old->place};
+}
+
+static int add_node(struct rewriting_stage *stage, struct ir_node node)
+{
+    node.place = stage->place;
+    vector_push(stage->rewriting->arena, &stage->nodes, node);
+    return (int)stage->nodes.count - 1;
+}
+
+int rewriting_node(struct rewriting_stage *stage, enum ir_op op, enum dtype type, int a, int b,
+                   int c)
+{
+    return add_node(stage, (struct ir_node){.op = op, .type = type, .a = a, .b = b, .c = c});
+}
+
+static struct ir_node leaf(enum ir_op op)
+{
+    return (struct ir_node){.op = op, .type = DTYPE_I64, .a = IR_NONE, .b = IR_NONE, .c = IR_NONE};
+}
+
+int rewriting_index(struct rewriting_stage *stage, int like, bool left)
+{
+    struct rewriting *rewriting = stage->rewriting;
+    struct ir_node node = leaf(IR_INDEX);
+    node.index = (int)rewriting->indices.count;
+    vector_push(rewriting->arena, &rewriting->indices, rewriting->indices.at[like]);
+    vector_push(rewriting->arena, &stage->indices, node.index);
+    stage->left_count += left;
+    return add_node(stage, node);
+}
+
+int rewriting_int(struct rewriting_stage *stage, int64_t value)
+{
+    struct ir_node node = leaf(IR_INT);
+    node.integer = value;
+    return add_node(stage, node);
+}
+
+int rewriting_size(struct rewriting_stage *stage, const struct ir_size *size)
+{
+    struct ir_node node = leaf(IR_SIZE);
+    node.size = size;
+    return add_node(stage, node);
+}
+
+int rewriting_read(struct rewriting_stage *stage, int tensor, const int *at, int guard)
+{
+    const struct ir_tensor *of = &stage->rewriting->tensors.at[tensor];
+    struct ir_node node = leaf(IR_READ);
+    int *copy = arena_array(stage->rewriting->arena, (size_t)of->rank + 1, sizeof *copy);
+    if (of->rank)
+        memcpy(copy, at, (size_t)of->rank * sizeof *copy);
+    node.type = dtype_compute(of->dtype);
+    node.read.tensor = tensor;
+    node.read.at = copy;
+    node.read.guard = guard;
+    node.read.otherwise = IR_NONE;
+    node.read.checked = false;
+    node.read.proved = true;
+    return add_node(stage, node);
+}
+
+void rewriting_finish(struct rewriting_stage *stage, const struct ir_monoid *monoid, int predicate,
+                      int tensor, const int *at, int value)
+{
+    struct rewriting *rewriting = stage->rewriting;
+    struct ir_write *write = arena_new(rewriting->arena, struct ir_write);
+    int rank = rewriting->tensors.at[tensor].rank;
+    int *copy = arena_array(rewriting->arena, (size_t)rank + 1, sizeof *copy);
+    if (rank)
+        memcpy(copy, at, (size_t)rank * sizeof *copy);
+    *write = (struct ir_write){.tensor = tensor, .at = copy, .value = value};
+    vector_push(rewriting->arena, &rewriting->stages,
+                (struct ir_stage){.kind = monoid ? IR_REDUCE : IR_MAP,
+                                  .place = stage->place,
+                                  .indices = stage->indices.at,
+                                  .index_count = (int)stage->indices.count,
+                                  .left_count = stage->left_count,
+                                  .nodes = {stage->nodes.at, (int)stage->nodes.count},
+                                  .predicate = predicate,
+                                  .writes = write,
+                                  .write_count = 1,
+                                  .monoid = monoid,
+                                  .from = IR_NONE});
+}
+
+/* ---- copies ---- */
+
+static int *numbers_new(struct arena *arena, int count)
+{
+    int *numbers = arena_array(arena, (size_t)count + 1, sizeof *numbers);
+    for (int i = 0; i < count; i++)
+        numbers[i] = IR_NONE;
+    return numbers;
+}
+
+struct rewriting_source rewriting_source_new(struct rewriting *rewriting,
+                                             const struct ir_stage *from)
+{
+    return (struct rewriting_source){
+        .from = from,
+        .indices = numbers_new(rewriting->arena, rewriting->old->index_count),
+        .copied = numbers_new(rewriting->arena, from->nodes.count),
+    };
+}
+
+int rewriting_copy(struct rewriting_stage *stage, struct rewriting_source *source, int number)
+{
+    if (number == IR_NONE || source->copied[number] != IR_NONE)
+        return number == IR_NONE ? IR_NONE : source->copied[number];
+    struct ir_node node = source->from->nodes.at[number];
+    int arguments = ir_op_arguments(node.op);
+    if (node.op == IR_INDEX && source->indices[node.index] != IR_NONE)
+        return source->copied[number] = source->indices[node.index];
+    if (arguments > 0)
+        node.a = rewriting_copy(stage, source, node.a);
+    if (arguments > 1)
+        node.b = rewriting_copy(stage, source, node.b);
+    if (arguments > 2)
+        node.c = rewriting_copy(stage, source, node.c);
+    if (node.op == IR_READ) {
+        int rank = stage->rewriting->old->tensors[node.read.tensor].rank;
+        int *at = arena_array(stage->rewriting->arena, (size_t)rank + 1, sizeof *at);
+        for (int i = 0; i < rank; i++)
+            at[i] = rewriting_copy(stage, source, node.read.at[i]);
+        node.read.at = at;
+        node.read.guard = rewriting_copy(stage, source, node.read.guard);
+        node.read.otherwise = rewriting_copy(stage, source, node.read.otherwise);
+    }
+    return source->copied[number] = add_node(stage, node);
+}
+
+/* ---- questions ---- */
+
+static bool is_among(const struct ir_stage *stage, int index, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        if (stage->indices[i] == index)
+            return true;
+    }
+    return false;
+}
+
+static bool node_depends(const struct ir_part *part, const struct ir_stage *stage,
+                         const struct ir_node *node, const bool *depends, int from, int to)
+{
+    int arguments = ir_op_arguments(node->op);
+    if (node->op == IR_INDEX)
+        return is_among(stage, node->index, from, to);
+    if (node->op == IR_READ) {
+        for (int i = 0; i < part->tensors[node->read.tensor].rank; i++) {
+            if (depends[node->read.at[i]])
+                return true;
+        }
+        return (node->read.guard != IR_NONE && depends[node->read.guard]) ||
+               (node->read.otherwise != IR_NONE && depends[node->read.otherwise]);
+    }
+    return (arguments > 0 && depends[node->a]) || (arguments > 1 && depends[node->b]) ||
+           (arguments > 2 && depends[node->c]);
+}
+
+/* Arguments stand before, so one look at each node is enough. */
+bool rewriting_depends(const struct ir_part *part, const struct ir_stage *stage, int number,
+                       int from, int to)
+{
+    struct arena scratch = {0};
+    if (number == IR_NONE)
+        return false;
+    bool *depends = arena_array(&scratch, (size_t)number + 1, sizeof *depends);
+    for (int i = 0; i <= number; i++)
+        depends[i] = node_depends(part, stage, &stage->nodes.at[i], depends, from, to);
+    bool result = depends[number];
+    arena_release(&scratch);
+    return result;
+}
+
+bool rewriting_is_boxed(const struct ir_part *part, const struct ir_stage *stage)
+{
+    for (int i = 0; i < stage->index_count; i++) {
+        if (!part->indices[stage->indices[i]].extent)
+            return false;
+    }
+    return true;
+}
+
+bool rewriting_is_plain(const struct ir_part *part, const struct ir_stage *stage)
+{
+    if (stage->write_count != 1 || part->tensors[stage->writes[0].tensor].rank != stage->left_count)
+        return false;
+    for (int i = 0; i < stage->left_count; i++) {
+        const struct ir_node *node = &stage->nodes.at[stage->writes[0].at[i]];
+        if (node->op != IR_INDEX || node->index != stage->indices[i])
+            return false;
+    }
+    return true;
+}
+
+bool rewriting_refuse(struct ir_reason *why_not, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why_not->text, sizeof why_not->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool add_factors(const struct ir_stage *stage, int number, bool divides,
+                        struct rewriting_product *product)
+{
+    const struct ir_node *node = &stage->nodes.at[number];
+    switch (node->op) {
+    case IR_MUL:
+        return add_factors(stage, node->a, divides, product) &&
+               add_factors(stage, node->b, divides, product);
+    case IR_DIV:
+        return add_factors(stage, node->a, divides, product) &&
+               add_factors(stage, node->b, !divides, product);
+    case IR_NEG:
+        product->negative = !product->negative;
+        return add_factors(stage, node->a, divides, product);
+    default: break;
+    }
+    if (product->count == REWRITING_FACTORS)
+        return false;
+    product->factors[product->count++] = (struct rewriting_factor){number, divides};
+    return true;
+}
+
+bool rewriting_factors(const struct ir_stage *stage, int node, struct rewriting_product *product)
+{
+    *product = (struct rewriting_product){0};
+    return add_factors(stage, node, false, product);
+}
