@@ -185,22 +185,30 @@ static const struct ir_size *shifted(struct arena *arena, const struct ir_size *
     return ir_size_make(arena, IR_SIZE_DIV, size, ir_size_constant(arena, divide));
 }
 
-/* The halvings: before the keys they leave, everything is before what is looked for. */
+/*
+ * The halvings: before the keys they leave, everything is before what is looked for. With one key
+ * left a half is none, and the key that is asked makes no difference: a read stays in bounds
+ * wherever there is a key at all, so one condition guards them all.
+ */
 static int add_halvings(struct rewriting *rewriting, const struct search *search,
                         const struct ir_size *keys, int steps)
 {
     struct place_of open = open_stage(rewriting, search);
     struct rewriting_stage *stage = &open.stage;
+    const struct ir_size *zero = ir_size_constant(rewriting->arena, 0);
     int from = rewriting_int(stage, 0);
+    int some = rewriting_node(stage, IR_LT, DTYPE_BOOL, from, rewriting_size(stage, keys), IR_NONE);
     for (int i = 0; i < steps; i++) {
         const struct ir_size *half =
             shifted(rewriting->arena, keys, ((int64_t)1 << i) - 1, (int64_t)2 << i);
-        int size = rewriting_size(stage, half);
-        int more = rewriting_node(stage, IR_ADD, DTYPE_I64, from, size, IR_NONE);
-        int place =
-            rewriting_node(stage, IR_SUB, DTYPE_I64, more, rewriting_int(stage, 1), IR_NONE);
-        int some = rewriting_node(stage, IR_LT, DTYPE_BOOL, rewriting_int(stage, 0), size, IR_NONE);
+        const struct ir_size *before_half = ir_size_make(rewriting->arena, IR_SIZE_SUB, half,
+                                                         ir_size_constant(rewriting->arena, 1));
+        before_half = ir_size_make(rewriting->arena, IR_SIZE_MAX, before_half, zero);
+        int place = rewriting_node(stage, IR_ADD, DTYPE_I64, from,
+                                   rewriting_size(stage, before_half), IR_NONE);
         int before = is_before(&open, search, read_key(&open, search, place, some));
+        int more =
+            rewriting_node(stage, IR_ADD, DTYPE_I64, from, rewriting_size(stage, half), IR_NONE);
         from = rewriting_node(stage, IR_SELECT, DTYPE_I64, before, more, from);
     }
     const struct ir_stage *old = search->stage;
