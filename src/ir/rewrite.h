@@ -3,9 +3,9 @@
  * file each, one row in the table. Which of them pays is not decided here: a plan says which are
  * made (src/plan), the cost model and the judge say what they are worth.
  *
- * A rewrite is named by what it does and the stage it does it to; some take a number. Symbols,
- * scalars, inputs and outputs stay what they are, number for number; tensors and indices are only
- * added.
+ * A rewrite is named by what it does and the stage it does it to; some take a number. Symbols and
+ * scalars stay what they are, number for number, and so does the order of inputs and outputs;
+ * tensors are added and left out, indices only added.
  */
 #ifndef SMELT_IR_REWRITE_H
 #define SMELT_IR_REWRITE_H

@@ -158,33 +158,6 @@ static bool reads_any(const struct ir_graph *graph, int stage, const int *instea
     return false;
 }
 
-static struct ir_stage redirect(struct arena *arena, const struct ir_stage *stage,
-                                const int *instead)
-{
-    struct ir_stage copy = *stage;
-    if (stage->nodes.count) {
-        copy.nodes.at = arena_array(arena, (size_t)stage->nodes.count, sizeof *copy.nodes.at);
-        memcpy(copy.nodes.at, stage->nodes.at, (size_t)stage->nodes.count * sizeof *copy.nodes.at);
-    }
-    for (int i = 0; i < copy.nodes.count; i++) {
-        struct ir_node *node = &copy.nodes.at[i];
-        if (node->op == IR_READ)
-            node->read.tensor = instead[node->read.tensor];
-    }
-    if (stage->kind == IR_SCATTER && stage->from != IR_NONE)
-        copy.from = instead[stage->from];
-    if (stage->kind != IR_LOOP)
-        return copy;
-    struct ir_carry *carries = arena_array(arena, (size_t)stage->carry_count + 1, sizeof *carries);
-    for (int i = 0; i < stage->carry_count; i++)
-        carries[i] = (struct ir_carry){stage->carries[i].state, instead[stage->carries[i].next]};
-    copy.carries = carries;
-    copy.body = arena_array(arena, (size_t)stage->body_count + 1, sizeof *copy.body);
-    for (int i = 0; i < stage->body_count; i++)
-        copy.body[i] = redirect(arena, &stage->body[i], instead);
-    return copy;
-}
-
 static struct ir_program *apply(struct arena *arena, const struct ir_graph *graph, int number,
                                 int64_t unused)
 {
@@ -201,7 +174,8 @@ static struct ir_program *apply(struct arena *arena, const struct ir_graph *grap
     rewriting_keep(&rewriting, 0, number);
     for (int s = number + 1; s < part->stage_count; s++) {
         if (reads_any(graph, s, instead))
-            vector_push(arena, &rewriting.stages, redirect(arena, &part->stages[s], instead));
+            vector_push(arena, &rewriting.stages,
+                        rewriting_redirect(arena, &part->stages[s], instead));
         else
             rewriting_keep(&rewriting, s, s + 1);
     }

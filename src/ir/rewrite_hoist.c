@@ -7,6 +7,8 @@
  *
  *     s.sum[l, t] += q[l, e] * k[t, e]
  *     s[l, t]      = s.sum[l, t] / sqrt(E)
+ *
+ * The sum of nothing is 0 before and after, whatever it would be divided by.
  */
 #include "ir/rewriting.h"
 
@@ -21,8 +23,8 @@ static bool match(const struct ir_graph *graph, int number, struct ir_reason *wh
     const struct ir_stage *stage = &part->stages[number];
     struct rewriting_product product;
     int inside = 0, divided = 0;
-    if (stage->kind != IR_REDUCE || stage->monoid->kind != IR_SUM)
-        return rewriting_refuse(why_not, "it is no sum");
+    if (stage->kind != IR_REDUCE || stage->monoid->kind != IR_SUM || stage->predicate != IR_NONE)
+        return rewriting_refuse(why_not, "it is no sum over all of its domain");
     if (!rewriting_is_boxed(part, stage) || !rewriting_is_plain(part, stage))
         return rewriting_refuse(why_not, "it sums over ranges, or writes a slice");
     const struct ir_node *value = &stage->nodes.at[stage->writes[0].value];
@@ -63,6 +65,21 @@ static int multiply(struct rewriting_stage *to, struct rewriting_source *source,
     return value;
 }
 
+/* The value, or 0 where nothing was summed. */
+static int unless_empty(struct rewriting_stage *map, const struct ir_stage *old, int value,
+                        enum dtype type)
+{
+    const struct rewriting *rewriting = map->rewriting;
+    const struct ir_size *points = ir_size_constant(rewriting->arena, 1);
+    for (int i = old->left_count; i < old->index_count; i++)
+        points = ir_size_make(rewriting->arena, IR_SIZE_MUL, points,
+                              rewriting->old->indices[old->indices[i]].extent);
+    int some = rewriting_node(map, IR_LT, DTYPE_BOOL, rewriting_int(map, 0),
+                              rewriting_size(map, points), IR_NONE);
+    int zero = rewriting_node(map, IR_FLOAT, type, IR_NONE, IR_NONE, IR_NONE);
+    return rewriting_node(map, IR_SELECT, type, some, value, zero);
+}
+
 static struct ir_program *apply(struct arena *arena, const struct ir_graph *graph, int number,
                                 int64_t unused)
 {
@@ -87,8 +104,7 @@ static struct ir_program *apply(struct arena *arena, const struct ir_graph *grap
     }
     int whole = rewriting_tensor(&rewriting, tensor->name, "sum", type, old->indices, tensor->rank);
     int value = multiply(&sum, &source, &product, false, IR_NONE);
-    int predicate = rewriting_copy(&sum, &source, old->predicate);
-    rewriting_finish(&sum, old->monoid, predicate, whole, at, value);
+    rewriting_finish(&sum, old->monoid, IR_NONE, whole, at, value);
 
     struct rewriting_stage map = rewriting_stage_new(&rewriting, old);
     source = rewriting_source_new(&rewriting, old);
@@ -98,6 +114,7 @@ static struct ir_program *apply(struct arena *arena, const struct ir_graph *grap
     value = multiply(&map, &source, &product, true, value);
     if (product.negative)
         value = rewriting_node(&map, IR_NEG, type, value, IR_NONE, IR_NONE);
+    value = unless_empty(&map, old, value, type);
     rewriting_finish(&map, NULL, IR_NONE, old->writes[0].tensor, at, value);
     rewriting_keep(&rewriting, number + 1, part->stage_count);
     return rewriting_end(&rewriting);

@@ -50,13 +50,85 @@ int rewriting_tensor(struct rewriting *rewriting, const char *name, const char *
     return (int)rewriting->tensors.count - 1;
 }
 
+struct ir_stage rewriting_redirect(struct arena *arena, const struct ir_stage *stage,
+                                   const int *instead)
+{
+    struct ir_stage copy = *stage;
+    struct ir_write *writes = arena_array(arena, (size_t)stage->write_count + 1, sizeof *writes);
+    copy.nodes.at = arena_array(arena, (size_t)stage->nodes.count + 1, sizeof *copy.nodes.at);
+    for (int i = 0; i < copy.nodes.count; i++) {
+        copy.nodes.at[i] = stage->nodes.at[i];
+        if (stage->nodes.at[i].op == IR_READ)
+            copy.nodes.at[i].read.tensor = instead[stage->nodes.at[i].read.tensor];
+    }
+    for (int i = 0; i < stage->write_count; i++) {
+        writes[i] = stage->writes[i];
+        writes[i].tensor = instead[stage->writes[i].tensor];
+    }
+    copy.writes = writes;
+    if (stage->kind == IR_SCATTER && stage->from != IR_NONE)
+        copy.from = instead[stage->from];
+    if (stage->kind != IR_LOOP)
+        return copy;
+    struct ir_carry *carries = arena_array(arena, (size_t)stage->carry_count + 1, sizeof *carries);
+    for (int i = 0; i < stage->carry_count; i++)
+        carries[i] =
+            (struct ir_carry){instead[stage->carries[i].state], instead[stage->carries[i].next]};
+    copy.carries = carries;
+    copy.body = arena_array(arena, (size_t)stage->body_count + 1, sizeof *copy.body);
+    for (int i = 0; i < stage->body_count; i++)
+        copy.body[i] = rewriting_redirect(arena, &stage->body[i], instead);
+    return copy;
+}
+
+static void mark_written(const struct ir_stage *stage, bool *written)
+{
+    for (int i = 0; i < stage->write_count; i++)
+        written[stage->writes[i].tensor] = true;
+    for (int i = 0; stage->kind == IR_LOOP && i < stage->body_count; i++)
+        mark_written(&stage->body[i], written);
+}
+
+/* Leaves out temporaries without a writer; the new number of each tensor. NULL: there are none. */
+static const int *drop_tensors(struct rewriting *rewriting)
+{
+    size_t count = rewriting->tensors.count, kept = 0;
+    bool *written = arena_array(rewriting->arena, count + 1, sizeof *written);
+    int *numbers = arena_array(rewriting->arena, count + 1, sizeof *numbers);
+    for (size_t s = 0; s < rewriting->stages.count; s++)
+        mark_written(&rewriting->stages.at[s], written);
+    for (size_t t = 0; t < count; t++) {
+        bool drop = rewriting->tensors.at[t].role == IR_TENSOR_TEMPORARY && !written[t];
+        numbers[t] = drop ? IR_NONE : (int)kept;
+        if (!drop)
+            rewriting->tensors.at[kept++] = rewriting->tensors.at[t];
+    }
+    rewriting->tensors.count = kept;
+    return kept == count ? NULL : numbers;
+}
+
+static const int *renumber(struct arena *arena, const int *tensors, int count, const int *numbers)
+{
+    int *copy = arena_array(arena, (size_t)count + 1, sizeof *copy);
+    for (int i = 0; i < count; i++)
+        copy[i] = numbers[tensors[i]];
+    return copy;
+}
+
 struct ir_program *rewriting_end(struct rewriting *rewriting)
 {
     struct arena *arena = rewriting->arena;
     struct ir_part *part = arena_new(arena, struct ir_part);
     struct ir_program *program = arena_new(arena, struct ir_program);
     const struct ir_part **parts = arena_array(arena, 1, sizeof *parts);
+    const int *numbers = drop_tensors(rewriting);
     *part = *rewriting->old;
+    if (numbers) {
+        part->inputs = renumber(arena, part->inputs, part->input_count, numbers);
+        part->outputs = renumber(arena, part->outputs, part->output_count, numbers);
+        for (size_t s = 0; s < rewriting->stages.count; s++)
+            rewriting->stages.at[s] = rewriting_redirect(arena, &rewriting->stages.at[s], numbers);
+    }
     part->tensors = rewriting->tensors.at;
     part->tensor_count = (int)rewriting->tensors.count;
     part->indices = rewriting->indices.at;

@@ -23,6 +23,10 @@ void rewriting_keep(struct rewriting *rewriting, int from, int to);
  * indices. */
 int rewriting_tensor(struct rewriting *rewriting, const char *name, const char *suffix,
                      enum dtype dtype, const int *indices, int rank);
+/* The stage with tensor instead[t] wherever it reads or writes tensor t. */
+struct ir_stage rewriting_redirect(struct arena *arena, const struct ir_stage *stage,
+                                   const int *instead);
+/* Tensors that nobody writes any more are left out. */
 struct ir_program *rewriting_end(struct rewriting *rewriting);
 
 /* ---- a stage under construction ---- */

@@ -175,6 +175,12 @@ static bool is_address(loop_value value)
            is_address(value->a) && is_address(value->b);
 }
 
+/* An integer whose lanes follow no rule: where it is a place, elements are gathered anyway. */
+static bool is_choice(loop_value value)
+{
+    return value->op == LOOP_APPLY && value->apply == IR_SELECT && value->type.dtype == DTYPE_I64;
+}
+
 static const char *value_name(struct sharing *sharing, loop_value value)
 {
     if (value->buffer)
@@ -189,6 +195,22 @@ static loop_value lanes_apply(struct sharing *sharing, loop_value value)
         return value;
     value = loop_widen(sharing->arena, value, lanes->variable, lanes->lanes, lanes->count);
     return loop_substitute(sharing->arena, value, lanes->variable, lanes->from);
+}
+
+/* A load from a place that was widened already, as choices are: every lane has its own. */
+static loop_value load_wide(struct sharing *sharing, const struct loop_expression *load)
+{
+    const struct skeleton_lanes *lanes = sharing->lanes;
+    struct arena *arena = sharing->arena;
+    loop_value offset = loop_splat(arena, lanes_apply(sharing, load->offset), lanes->lanes);
+    loop_value mask = load->mask ? lanes_apply(sharing, load->mask) : NULL;
+    loop_value otherwise = load->otherwise ? lanes_apply(sharing, load->otherwise) : NULL;
+    if (lanes->count) {
+        loop_value wanted = loop_less(arena, loop_iota(arena, lanes->lanes), lanes->count);
+        mask = mask ? loop_apply(arena, IR_AND, mask, wanted, NULL) : wanted;
+    }
+    loop_value gathered = loop_gather(arena, load->buffer, offset, mask, otherwise);
+    return loop_of(arena, loop_let(sharing->block, value_name(sharing, load), gathered));
 }
 
 static loop_value entry_write(struct sharing *sharing, loop_value value, bool inside);
@@ -206,6 +228,8 @@ static loop_value entry_rebuild(struct sharing *sharing, const struct entry *ent
     whole->mask = entry_write(sharing, whole->mask, inside);
     whole->count = entry_write(sharing, whole->count, inside);
     whole->otherwise = entry_write(sharing, whole->otherwise, inside);
+    if (sharing->lanes && whole->op == LOOP_LOAD && whole->offset->type.lanes > 1)
+        return load_wide(sharing, whole);
     return whole;
 }
 
@@ -224,7 +248,7 @@ static loop_value entry_write(struct sharing *sharing, loop_value value, bool in
     loop_value written = entry_rebuild(sharing, entry, outside && !splat);
     bool again = entry->uses > 1 && (outside || sharing->block);
     if (sharing->lanes && (entry->places || !dtype_is_float(value->type.dtype)))
-        again = false;
+        again &= is_choice(value);
     if (!splat && !is_address(value) && (again || (outside && !inside))) {
         struct loop_block *block = outside ? sharing->outer : sharing->block;
         written = lanes_apply(sharing, written);
