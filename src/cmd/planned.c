@@ -280,12 +280,32 @@ void planned_print(const struct planned *planned, const struct plan *plan, const
     print_kernel(planned->ready, plan, op, source);
 }
 
+/* Whether all cases of the program have the sizes that the plan fixes. */
+static bool plan_holds(struct arena *scratch, const struct task *task,
+                       const struct ir_program *program, const struct skeleton_target *target,
+                       const struct plan *plan)
+{
+    for (int i = 0; i < task->case_count && plan->fix_count; i++) {
+        const struct task_case *other = &task->cases[i];
+        if (other->program != program)
+            continue;
+        struct ir_binding binding = {ir_root(program), other->sizes, other->scalars};
+        const struct skeleton_program *ready =
+            skeleton_program_new(scratch, program, &binding, target);
+        for (int j = 0; j < plan->fix_count; j++) {
+            if (ready->binding->sizes[plan->fixes[j].symbol] != plan->fixes[j].value)
+                return false;
+        }
+    }
+    return true;
+}
+
 bool planned_seed(struct arena *scratch, const struct task *task, int which, int threads,
                   struct text *source, struct error *error)
 {
     const struct ir_program *program = task->cases[which].program;
     const struct task_case *good_at = &task->cases[which];
-    struct plan *plan;
+    struct plan *plans[PLANNED_SEEDS], *plan = NULL;
     for (int i = task->case_count - 1; i >= 0; i--) {
         if (task->cases[i].timed && task->cases[i].program == program)
             good_at = &task->cases[i];
@@ -296,11 +316,15 @@ bool planned_seed(struct arena *scratch, const struct task *task, int which, int
         target.threads = threads;
     const struct skeleton_program *ready =
         skeleton_program_new(scratch, program, &binding, &target);
-    bool found = skeleton_seeds(ready, &plan, 1) == 1;
-    if (found)
+    int count = skeleton_seeds(ready, plans, PLANNED_SEEDS);
+    for (int i = count - 1; i >= 0; i--) {
+        if (plan_holds(scratch, task, program, &target, plans[i]))
+            plan = plans[i];
+    }
+    if (plan)
         print_kernel(ready, plan, NULL, source);
     else
         error_set(error, ERROR_PLAN_ILLEGAL, "no plan was found for '%s'", task->name);
     arena_reset(scratch);
-    return found;
+    return plan != NULL;
 }

@@ -165,10 +165,92 @@ static loop_value wanted(const struct widening *by)
     return by->count ? lanes_compare(by, IR_LT, by->count, false) : NULL;
 }
 
+/*
+ * ---- every second element: two loads of neighbours, of which the even lanes are taken ----
+ */
+
+/* A condition for the element `further` on, where every second one is a lane. NULL: it is not of
+ * that kind. */
+static loop_value stretch_condition(const struct widening *by, loop_value value, loop_value further)
+{
+    struct arena *arena = by->arena;
+    if (!loop_mentions(value, by->variable))
+        return value;
+    if (value->op != LOOP_APPLY)
+        return NULL;
+    if (value->apply == IR_AND) {
+        loop_value a = stretch_condition(by, value->a, further);
+        loop_value b = stretch_condition(by, value->b, further);
+        return a && b ? loop_apply(arena, IR_AND, a, b, NULL) : NULL;
+    }
+    if ((value->apply != IR_LT && value->apply != IR_LE) || value->a->type.dtype != DTYPE_I64)
+        return NULL;
+    loop_value left = loop_step(arena, value->a, by->variable);
+    loop_value right = loop_step(arena, value->b, by->variable);
+    if (is_exactly(left, 2) && is_exactly(right, 0))
+        return loop_apply(arena, value->apply, loop_add(arena, value->a, further), value->b, NULL);
+    if (is_exactly(left, 0) && is_exactly(right, 2))
+        return loop_apply(arena, value->apply, value->a, loop_add(arena, value->b, further), NULL);
+    return NULL;
+}
+
+/* The lanes with even numbers. */
+static loop_value even_lanes(const struct widening *by)
+{
+    struct arena *arena = by->arena;
+    loop_value lanes = loop_narrow(arena, loop_iota(arena, by->lanes));
+    loop_value odd =
+        loop_apply(arena, IR_FLOORMOD, lanes, loop_narrow(arena, loop_integer(arena, 2)), NULL);
+    return loop_apply(arena, IR_EQ, odd, loop_narrow(arena, loop_integer(arena, 0)), NULL);
+}
+
+/* Only what lanes stand for is read, so nothing that the scalar loads would not. */
+static loop_value stretch_half(const struct widening *by, loop_value load, int64_t first)
+{
+    struct arena *arena = by->arena;
+    struct loop_variable *element = arena_new(arena, struct loop_variable);
+    *element = (struct loop_variable){"element", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    loop_value further = loop_of(arena, element), mask = even_lanes(by);
+    struct widening along = *by;
+    along.variable = element;
+    if (load->mask) {
+        loop_value condition = stretch_condition(by, load->mask, further);
+        mask = condition ? both(arena, widen(&along, condition), mask) : NULL;
+    }
+    if (!mask)
+        return NULL;
+    if (by->count) {
+        loop_value end = loop_mul(arena, by->count, loop_integer(arena, 2));
+        loop_value less = loop_less(arena, further, end);
+        mask = both(arena, mask, widen(&along, less));
+    }
+    loop_value offset = loop_add(arena, load->offset, further);
+    loop_value half = loop_load_masked(arena, load->buffer, offset, by->lanes, mask, NULL);
+    return loop_substitute(arena, half, element, loop_integer(arena, first));
+}
+
+static loop_value widen_every_second(const struct widening *by, loop_value load)
+{
+    if (load->otherwise || load->count)
+        return NULL;
+    loop_value low = stretch_half(by, load, 0), high = stretch_half(by, load, by->lanes);
+    if (!low || !high)
+        return NULL;
+    int *pattern = arena_array(by->arena, (size_t)by->lanes, sizeof *pattern);
+    for (int i = 0; i < by->lanes; i++)
+        pattern[i] = 2 * i;
+    return loop_shuffle(by->arena, low, high, pattern, by->lanes);
+}
+
 static loop_value widen_load(const struct widening *by, loop_value load)
 {
     struct arena *arena = by->arena;
     loop_value step = loop_step(arena, load->offset, by->variable);
+    if (is_exactly(step, 2)) {
+        loop_value two = widen_every_second(by, load);
+        if (two)
+            return two;
+    }
     loop_value mask = load->mask ? widen(by, load->mask) : NULL;
     loop_value otherwise = load->otherwise ? widen(by, load->otherwise) : NULL;
     if (is_exactly(step, 0) && (!mask || mask->type.lanes == 1)) {
@@ -192,6 +274,11 @@ static loop_value widen_load(const struct widening *by, loop_value load)
     return loop_gather(arena, load->buffer, offset, both(arena, mask, wanted(by)), otherwise);
 }
 
+static bool rises_by_known(loop_value step)
+{
+    return step && step->op == LOOP_INTEGER && step->integer >= 1 && step->integer <= 64;
+}
+
 /*
  * A comparison of integers that differ by the same step from lane to lane: as good as one of lane
  * numbers with a single limit, in lanes of 32 bits. i + first < limit means i < limit - first.
@@ -203,14 +290,20 @@ static loop_value widen_compare(const struct widening *by, loop_value value)
         return NULL;
     loop_value left = loop_step(arena, value->a, by->variable);
     loop_value right = loop_step(arena, value->b, by->variable);
-    bool rises = is_exactly(left, 1) && is_exactly(right, 0);
-    bool falls = is_exactly(left, 0) && is_exactly(right, 1);
+    bool rises = rises_by_known(left) && is_exactly(right, 0);
+    bool falls = is_exactly(left, 0) && rises_by_known(right);
     if (!rises && !falls)
         return NULL;
+    loop_value step = rises ? left : right;
     loop_value room = loop_sub(arena, value->b, value->a); /* at the first lane */
     loop_value least = loop_integer(arena, -1), most = loop_integer(arena, by->lanes);
     if (falls) /* a < b + i: -(b - a) < i */
         room = loop_sub(arena, value->a, value->b);
+    if (!is_exactly(step, 1)) { /* i * step < room, or room <= i * step: rounded up; else down */
+        if ((value->apply == IR_LT) == rises)
+            room = loop_add(arena, room, loop_sub(arena, step, loop_integer(arena, 1)));
+        room = loop_apply(arena, IR_FLOORDIV, room, step, NULL);
+    }
     room = loop_min(arena, loop_apply(arena, IR_MAX, room, least, NULL), most);
     return lanes_compare(by, value->apply, room, falls);
 }

@@ -54,6 +54,7 @@ static const struct plan_slot all_slots[] = {
     SLOT("block.k", "terms summed before sums go back to memory", block_k, 7),
     SLOT("pack.a", "rows are copied into panels first", yes_no, 1),
     SLOT("pack.b", "columns are copied into panels first", yes_no, 1),
+    SLOT("merge", "columns of small images fill the lanes together, not line by line", yes_no, 0),
     SLOT("parallel", "what threads share out", parallels, 1),
     SLOT("threads", "rows are cut so that so many threads have the same to do", threads, 1),
 };
@@ -69,7 +70,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
 struct decisions {
     int lanes;
     int64_t rows, columns, block_m, block_n, block_k, threads;
-    bool pack_a, pack_b, slices, serial, columns_shared;
+    bool pack_a, pack_b, merge, slices, serial, columns_shared;
 };
 
 static struct decisions read_decisions(const struct contract *contract,
@@ -85,6 +86,7 @@ static struct decisions read_decisions(const struct contract *contract,
         .threads = plan_number(plan, "threads", 1),
         .pack_a = !plan_is(plan, "pack.a", "no"),
         .pack_b = !plan_is(plan, "pack.b", "no"),
+        .merge = plan_is(plan, "merge", "yes"),
         .slices = plan_is(plan, "parallel", "batch"),
         .serial = plan_is(plan, "parallel", "none"),
         .columns_shared = plan_is(plan, "parallel", "columns"),
@@ -119,6 +121,10 @@ static bool contract_legal(const struct skeleton_group *group, const struct plan
     if (d.columns_shared && d.pack_b && stack_bytes(&contract, &d) > MOST_STACK)
         return REFUSE(why_not, "a block of %d columns of %d terms is more than %d bytes of stack",
                       (int)d.block_n, (int)d.block_k, MOST_STACK);
+    if (d.merge && contract.mergeable < 2)
+        return REFUSE(why_not, "no two columns' indices are one in all that is written");
+    if (d.merge && !d.pack_b)
+        return REFUSE(why_not, "columns fill lanes together only where they are packed");
     if (d.slices && contract.sets[CONTRACT_BATCH].count == 0)
         return REFUSE(why_not, "there is no batch to share out");
     return true;
@@ -133,16 +139,30 @@ static double tile_cycles(double rows, double vectors)
     return fmax(fmax(rows * vectors, vectors + rows / 2), 4) + 0.1 * (rows / 2 + vectors);
 }
 
-/* Cycles of all tiles of one product, in units of one vector addition. */
-static double tiles_cost(const struct contract *contract, double rows, double vectors, int lanes)
+static double extent_at_binding(const struct contract *contract, int index)
+{
+    int64_t size = 1;
+    if (contract->group->binding)
+        ir_size_eval(contract->group->part->indices[index].extent, contract->group->binding->sizes,
+                     &size);
+    return size > 0 ? (double)size : 1;
+}
+
+/* Vectors that all columns take when the last `merged` indices run in lanes together. */
+static double vectors_of(const struct contract *contract, int merged, int lanes)
 {
     const struct contract_indices *n = &contract->sets[CONTRACT_N];
-    int64_t last = 1;
-    if (contract->group->binding)
-        ir_size_eval(contract->group->part->indices[n->at[n->count - 1]].extent,
-                     contract->group->binding->sizes, &last);
-    last = last > 0 ? last : 1;
-    double total = n->size / (double)last * ceil((double)last / lanes);
+    double along = 1;
+    for (int i = n->count - merged; i < n->count; i++)
+        along *= extent_at_binding(contract, n->at[i]);
+    return n->size / along * ceil(along / lanes);
+}
+
+/* Cycles of all tiles of one product, in units of one vector addition. */
+static double tiles_cost(const struct contract *contract, double rows, double vectors, int merged,
+                         int lanes)
+{
+    double total = vectors_of(contract, merged, lanes);
     double tiles = ceil(contract->sets[CONTRACT_M].size / rows) * ceil(total / vectors);
     double terms = contract->sets[CONTRACT_K].size;
     return tiles * (terms * tile_cycles(rows, vectors) + 3 * rows * vectors + 30);
@@ -214,7 +234,8 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     double columns_made = d.pack_b ? 1 : ceil(m / (double)d.rows);
     double made = m * k * rows_made * factor_cost(&contract, false, d.lanes) +
                   k * n * columns_made * factor_cost(&contract, true, d.lanes);
-    double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors, d.lanes);
+    double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors,
+                                        d.merge ? contract.mergeable : 1, d.lanes);
     seconds = seconds * d.lanes / rate + batch * (copied + made) / (rate / d.lanes);
     cost.seconds = seconds / fmax(used, 1);
     if (group->target->memory > 0)
@@ -242,13 +263,14 @@ static void set_number(struct arena *arena, struct plan_group *plan, const char 
     set_number(arena, plan, key, values, (int)(sizeof(values) / sizeof *(values)), wanted)
 
 /* The tile that wastes least: on edges, on loads, on waiting. */
-static void choose_tile(const struct contract *contract, int lanes, int *rows, int *vectors)
+static void choose_tile(const struct contract *contract, int merged, int lanes, int *rows,
+                        int *vectors)
 {
     double best = INFINITY;
     int registers = contract->group->target->registers;
     for (int v = 1; v <= 4; v++) {
         for (int r = 1; r <= 14 && r * v + v + 1 < registers; r++) {
-            double cost = tiles_cost(contract, r, v, lanes);
+            double cost = tiles_cost(contract, r, v, merged, lanes);
             if (cost < best * 0.995) {
                 best = cost;
                 *rows = r;
@@ -264,7 +286,10 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     const struct contract_indices *sets = contract->sets;
     struct arena *arena = group->arena;
     int lanes = group->target->vector_bytes / contract->element, rows = 1, vectors = 1;
-    choose_tile(contract, lanes, &rows, &vectors);
+    /* lines of an image that are no whole vectors are better counted through */
+    bool merge = contract->mergeable > 1 && vectors_of(contract, contract->mergeable, lanes) <
+                                                0.95 * vectors_of(contract, 1, lanes);
+    choose_tile(contract, merge ? contract->mergeable : 1, lanes, &rows, &vectors);
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
     double work = m * n * k;
     bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && work < 1e8;
@@ -275,7 +300,7 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     SET_NUMBER(arena, plan, "block.k", block_k, k <= 768 ? fmax(k, 256) : 512);
     /* a panel of columns must serve several panels of rows, and the other way round */
     bool pack_a = !contract->rows_contiguous && n > 2.0 * vectors * lanes;
-    bool pack_b = !contract->columns_contiguous || m > 3.0 * rows;
+    bool pack_b = merge || !contract->columns_contiguous || m > 3.0 * rows;
     /* few rows, or columns that take more room packed than they have: threads take columns */
     bool columns = !batch && !alone && n > 4 * m && sets[CONTRACT_N].count > 1;
     bool wide = !columns && m < rows * 2 * used;
@@ -289,6 +314,7 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     SET_NUMBER(arena, plan, "block.m", block_m, pack_a ? 256 : 96);
     plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
     plan_set(arena, plan, "pack.b", pack_b ? "yes" : "no");
+    plan_set(arena, plan, "merge", merge ? "yes" : "no");
     plan_set(arena, plan, "parallel",
              columns ? "columns"
              : batch ? "batch"

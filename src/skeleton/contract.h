@@ -7,7 +7,8 @@
  *
  * The last index of N runs in lanes, so that a vector is one place of the other N indices and
  * several places of the last: convolutions read and write rows of images then, whatever their
- * padding.
+ * padding. Where the last indices are one in everything that is written, they may run in lanes
+ * together, counted through: a vector is several rows of a small image then.
  */
 #ifndef SMELT_SKELETON_CONTRACT_H
 #define SMELT_SKELETON_CONTRACT_H
@@ -57,10 +58,14 @@ struct contract {
     int after_count;
     bool columns_contiguous; /* the second factor is an element, lanes are neighbours */
     bool rows_contiguous;    /* the first factor is an element, terms are neighbours */
+    int mergeable;           /* last indices of N that are one in what is written: at least 1 */
 };
 
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
                     struct loop_kernel *kernel);
+
+/* contract_merge.c */
+int contract_mergeable(const struct contract *contract);
 
 /* contract_match.c */
 bool contract_classify(const struct skeleton_group *group, struct contract *contract,
@@ -78,8 +83,9 @@ struct contract_code {
     bool slices;                       /* threads share out the batch, not the tiles */
     bool serial;                       /* one thread does all */
     bool whole_rows;                   /* rows are packed once, for all terms */
+    int merged;                        /* indices of N that run in lanes together */
     loop_value m, k;                   /* sizes of the sets */
-    loop_value lane_extent;            /* of the index that runs in lanes */
+    loop_value lane_extent;            /* of the indices that run in lanes */
     loop_value lane_blocks;            /* vectors it takes */
     loop_value vector_total;           /* all of N */
     loop_value row_panels, column_panels;
@@ -108,6 +114,9 @@ void contract_open_vector(struct contract_code *code, const struct contract_colu
                           int vector);
 loop_value contract_factor(struct contract_code *code, bool second);
 loop_value contract_row(struct contract_code *code, loop_value panel, loop_value row);
+/* The place of N indices from `first` on, counted through by `number`. */
+void contract_open_digits(struct contract_code *code, struct loop_block *block, const int *indices,
+                          int count, loop_value number);
 
 /* contract_pack.c */
 loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term);

@@ -17,13 +17,13 @@ static const struct ir_size *size_ceil(struct arena *arena, const struct ir_size
     return ir_size_make(arena, IR_SIZE_DIV, a, size_of(arena, by));
 }
 
-/* How many values the first `count` indices of a set have together. */
+/* How many values the indices of a set from `first` up to `end` have together. */
 static const struct ir_size *set_size(const struct contract *contract, enum contract_set set,
-                                      int count)
+                                      int first, int end)
 {
     struct arena *arena = contract->group->arena;
     const struct ir_size *size = size_of(arena, 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = first; i < end; i++) {
         int index = contract->sets[set].at[i];
         size = ir_size_make(arena, IR_SIZE_MUL, size, contract->group->part->indices[index].extent);
     }
@@ -31,7 +31,8 @@ static const struct ir_size *set_size(const struct contract *contract, enum cont
 }
 
 struct sizes {
-    const struct ir_size *m, *k, *batch, *lane_blocks, *vectors, *row_panels, *column_panels;
+    const struct ir_size *m, *k, *batch, *lanes, *lane_blocks, *vectors, *row_panels,
+        *column_panels;
 };
 
 static struct sizes sizes_make(const struct contract_code *code)
@@ -40,12 +41,13 @@ static struct sizes sizes_make(const struct contract_code *code)
     const struct contract_indices *n = &contract->sets[CONTRACT_N];
     struct arena *arena = contract->group->arena;
     struct sizes sizes;
-    sizes.m = set_size(contract, CONTRACT_M, contract->sets[CONTRACT_M].count);
-    sizes.k = set_size(contract, CONTRACT_K, contract->sets[CONTRACT_K].count);
-    sizes.batch = set_size(contract, CONTRACT_BATCH, contract->sets[CONTRACT_BATCH].count);
-    sizes.lane_blocks =
-        size_ceil(arena, contract->group->part->indices[n->at[n->count - 1]].extent, code->lanes);
-    sizes.vectors = ir_size_make(arena, IR_SIZE_MUL, set_size(contract, CONTRACT_N, n->count - 1),
+    sizes.m = set_size(contract, CONTRACT_M, 0, contract->sets[CONTRACT_M].count);
+    sizes.k = set_size(contract, CONTRACT_K, 0, contract->sets[CONTRACT_K].count);
+    sizes.batch = set_size(contract, CONTRACT_BATCH, 0, contract->sets[CONTRACT_BATCH].count);
+    int outer = n->count - code->merged;
+    sizes.lanes = set_size(contract, CONTRACT_N, outer, n->count);
+    sizes.lane_blocks = size_ceil(arena, sizes.lanes, code->lanes);
+    sizes.vectors = ir_size_make(arena, IR_SIZE_MUL, set_size(contract, CONTRACT_N, 0, outer),
                                  sizes.lane_blocks);
     sizes.row_panels = size_ceil(arena, sizes.m, code->rows);
     sizes.column_panels = size_ceil(arena, sizes.vectors, code->vectors);
@@ -205,14 +207,13 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
 static void code_sizes(struct contract_code *code, struct loop_block *block,
                        const struct sizes *sizes)
 {
-    const struct contract *contract = code->contract;
-    const struct contract_indices *n = &contract->sets[CONTRACT_N];
-    const struct ir_size *lanes = contract->group->part->indices[n->at[n->count - 1]].extent;
     struct skeleton_values *values = &code->values;
     struct arena *arena = code->arena;
     code->m = loop_of(arena, loop_let(block, "rows", skeleton_size(values, sizes->m)));
     code->k = loop_of(arena, loop_let(block, "sum_terms", skeleton_size(values, sizes->k)));
-    code->lane_extent = skeleton_size(values, lanes);
+    code->lane_extent = skeleton_size(values, sizes->lanes);
+    if (code->merged > 1)
+        code->lane_extent = loop_of(arena, loop_let(block, "lanes_all", code->lane_extent));
     code->lane_blocks =
         loop_of(arena, loop_let(block, "lane_blocks", skeleton_size(values, sizes->lane_blocks)));
     code->vector_total =
@@ -243,6 +244,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.slices = plan_is(plan, "parallel", "batch");
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
+    code.merged = plan_is(plan, "merge", "yes") ? contract.mergeable : 1;
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

@@ -354,5 +354,6 @@ bool contract_classify(const struct skeleton_group *group, struct contract *cont
         if (other != stage && other->kind != IR_LOOP)
             return REFUSE(why_not, "the sum defines a part of its tensor only");
     }
+    contract->mergeable = contract_mergeable(contract);
     return true;
 }

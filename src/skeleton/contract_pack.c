@@ -113,7 +113,7 @@ static bool steps_by_one(loop_value value, const struct loop_variable *variable,
 static bool terms_are_neighbours(struct contract_code *code, const struct contract_columns *columns,
                                  loop_value first)
 {
-    if (code->contract->sets[CONTRACT_K].count != 1)
+    if (code->contract->sets[CONTRACT_K].count != 1 || code->merged > 1)
         return false;
     struct loop_variable *term = arena_new(code->arena, struct loop_variable);
     *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
@@ -203,6 +203,67 @@ static void pack_squares(struct contract_code *code, struct loop_block *block, l
     pack_square(code, inner, &columns, &along, place);
 }
 
+/* ---- columns of several indices in one vector: line by line of the innermost ---- */
+
+/* The lanes of one vector that lie on one line, for all terms. */
+static void pack_line(struct contract_code *code, struct loop_block *block, loop_value line,
+                      const struct contract_columns *columns, loop_value panel, loop_value vector,
+                      loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    const struct contract_indices *n = &code->contract->sets[CONTRACT_N];
+    const int *merged = &n->at[n->count - code->merged];
+    int innermost = n->at[n->count - 1];
+    loop_value length =
+        skeleton_size(&code->values, code->contract->group->part->indices[innermost].extent);
+    loop_value zero = loop_integer(arena, 0), lanes = loop_integer(arena, code->lanes);
+    /* the line begins at lane `begin`, before the vector if that is negative */
+    loop_value begin = loop_sub(arena, loop_mul(arena, line, length), columns->from[0]);
+    begin = loop_of(arena, loop_let(block, "begin", begin));
+    loop_value lane = loop_apply(arena, IR_MAX, begin, zero, NULL);
+    lane = loop_of(arena, loop_let(block, "first_lane", lane));
+    loop_value from = loop_of(arena, loop_let(block, "from", loop_sub(arena, lane, begin)));
+    loop_value count =
+        loop_min(arena, loop_sub(arena, length, from), loop_sub(arena, columns->count[0], lane));
+    count = loop_of(arena, loop_let(block, "count", count));
+    contract_open_vector(code, columns, 0);
+    contract_open_digits(code, block, merged, code->merged - 1, line);
+    code->values.indices[innermost] = loop_of(arena, code->lane);
+    struct loop_variable *term;
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", zero, terms, NULL, &term);
+    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    loop_value place = contract_column_place(code, panel, loop_of(arena, term));
+    place = loop_add(arena, place, loop_mul(arena, vector, lanes));
+    struct skeleton_lanes along = {code->lane, code->lanes, from, count};
+    loop_value value = contract_factor(code, true);
+    skeleton_widen(body, &along, &value, 1);
+    loop_store(body, code->b, loop_add(arena, place, lane), loop_splat(arena, value, code->lanes))
+        ->count = count;
+}
+
+static void pack_lines(struct contract_code *code, struct loop_block *block, loop_value panel,
+                       loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    const struct contract_indices *n = &code->contract->sets[CONTRACT_N];
+    struct loop_variable *vector, *line;
+    struct contract_columns columns;
+    loop_value zero = loop_integer(arena, 0), count = loop_integer(arena, code->vectors);
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "vector", zero, count, NULL, &vector);
+    loop_value number = loop_add(arena, loop_mul(arena, panel, count), loop_of(arena, vector));
+    contract_open_column(code, body, number, &columns, 0);
+    loop_value length = skeleton_size(
+        &code->values, code->contract->group->part->indices[n->at[n->count - 1]].extent);
+    loop_value last = loop_add(arena, columns.from[0], columns.count[0]);
+    last = loop_sub(arena, last, loop_integer(arena, 1));
+    loop_value to = loop_apply(arena, IR_FLOORDIV, last, length, NULL);
+    struct loop_block *inner = loop_for(
+        body, LOOP_SERIAL, "line", loop_apply(arena, IR_FLOORDIV, columns.from[0], length, NULL),
+        loop_add(arena, to, loop_integer(arena, 1)), NULL, &line);
+    pack_line(code, inner, loop_of(arena, line), &columns, panel, loop_of(arena, vector), first,
+              terms);
+}
+
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
                            loop_value first, loop_value terms)
 {
@@ -213,6 +274,10 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
     enum loop_kind kind = code->column_from ? LOOP_SERIAL : shared_loop(code);
     loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
     struct loop_block *body = loop_for(block, kind, "panel", from, to, NULL, &panel);
+    if (code->merged > 1) {
+        pack_lines(code, body, loop_of(arena, panel), first, terms);
+        return;
+    }
     contract_open_columns(code, body, loop_of(arena, panel), &columns);
     if (terms_are_neighbours(code, &columns, first)) {
         pack_squares(code, body, loop_of(arena, panel), first, terms);

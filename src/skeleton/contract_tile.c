@@ -117,7 +117,7 @@ static void tile_store_whole(struct contract_code *code, struct loop_block *bloc
                              const struct tile *tile)
 {
     struct arena *arena = code->arena;
-    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    bool alone = code->contract->sets[CONTRACT_N].count == code->merged;
     for (int i = 0; i < code->rows; i++) {
         loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
         contract_open_set(code, block, CONTRACT_M, row);
@@ -151,7 +151,7 @@ static void tile_store_rows(struct contract_code *code, struct loop_block *block
     struct loop_block *body =
         loop_for(block, LOOP_SERIAL, "row", loop_integer(arena, 0), rows, NULL, &row);
     contract_open_set(code, body, CONTRACT_M, loop_add(arena, first, loop_of(arena, row)));
-    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    bool alone = code->contract->sets[CONTRACT_N].count == code->merged;
     for (int j = 0; j < code->vectors; j++) {
         loop_value place = loop_mul(arena, loop_of(arena, row), loop_integer(arena, code->vectors));
         place = loop_add(arena, place, loop_integer(arena, j));
@@ -178,7 +178,7 @@ static loop_value tile_is_whole(struct contract_code *code, const struct tile *t
     loop_value one = loop_integer(arena, 1);
     loop_value rows =
         contract_row(code, loop_add(arena, tile->at->row_panel, one), loop_integer(arena, 0));
-    bool alone = code->contract->sets[CONTRACT_N].count == 1;
+    bool alone = code->contract->sets[CONTRACT_N].count == code->merged;
     loop_value columns = loop_add(arena, tile->at->column_panel, one);
     int width = alone ? code->vectors * code->lanes : code->vectors;
     columns = loop_mul(arena, columns, loop_integer(arena, width));
@@ -219,7 +219,7 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
         tile_terms(code, block, &tile, true);
     } else {
         struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
-        tile_terms(code, yes, &tile, code->contract->sets[CONTRACT_N].count == 1);
+        tile_terms(code, yes, &tile, code->contract->sets[CONTRACT_N].count == code->merged);
         tile_terms(code, no, &tile, false);
     }
     loop_value later = loop_less(arena, loop_integer(arena, 0), at->first);

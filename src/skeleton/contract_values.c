@@ -9,8 +9,8 @@ static bool is_one(loop_value value)
 }
 
 /* The digits of `number`: the last of `count` indices varies fastest. */
-static void open_digits(struct contract_code *code, struct loop_block *block, const int *indices,
-                        int count, loop_value number)
+void contract_open_digits(struct contract_code *code, struct loop_block *block, const int *indices,
+                          int count, loop_value number)
 {
     struct arena *arena = code->arena;
     const struct ir_part *part = code->contract->group->part;
@@ -41,7 +41,7 @@ void contract_open_set(struct contract_code *code, struct loop_block *block, enu
                        loop_value number)
 {
     const struct contract_indices *indices = &code->contract->sets[set];
-    open_digits(code, block, indices->at, indices->count, number);
+    contract_open_digits(code, block, indices->at, indices->count, number);
 }
 
 loop_value contract_row(struct contract_code *code, loop_value panel, loop_value row)
@@ -63,12 +63,13 @@ void contract_open_column(struct contract_code *code, struct loop_block *block, 
     const struct contract_indices *indices = &code->contract->sets[CONTRACT_N];
     number = loop_min(arena, number, loop_sub(arena, code->vector_total, one));
     loop_value inner = loop_of(arena, loop_let(block, "vector", number));
-    if (indices->count > 1) {
+    int outer_count = indices->count - code->merged;
+    if (outer_count > 0) {
         loop_value outer = loop_apply(arena, IR_FLOORDIV, inner, code->lane_blocks, NULL);
         inner = loop_apply(arena, IR_FLOORMOD, inner, code->lane_blocks, NULL);
-        open_digits(code, block, indices->at, indices->count - 1,
-                    loop_of(arena, loop_let(block, "outer", outer)));
-        for (int j = 0; j + 1 < indices->count; j++)
+        contract_open_digits(code, block, indices->at, outer_count,
+                             loop_of(arena, loop_let(block, "outer", outer)));
+        for (int j = 0; j < outer_count; j++)
             columns->outer[slot][j] = code->values.indices[indices->at[j]];
     }
     inner = loop_mul(arena, inner, lanes);
@@ -91,9 +92,12 @@ void contract_open_vector(struct contract_code *code, const struct contract_colu
                           int vector)
 {
     const struct contract_indices *indices = &code->contract->sets[CONTRACT_N];
-    int last = indices->count - 1;
-    for (int i = 0; i < last; i++)
+    int last = indices->count - 1, outer_count = indices->count - code->merged;
+    for (int i = 0; i < outer_count; i++)
         code->values.indices[indices->at[i]] = columns->outer[vector][i];
+    /* merged indices are one in memory: their offset is that of the last alone, counted on */
+    for (int i = outer_count; i < last; i++)
+        code->values.indices[indices->at[i]] = loop_integer(code->arena, 0);
     code->values.indices[indices->at[last]] = loop_of(code->arena, code->lane);
 }
 

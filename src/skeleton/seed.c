@@ -223,7 +223,7 @@ static void fix_window(const struct skeleton_program *program, const struct ir_s
     }
 }
 
-/* The best plan for a kernel that is for this window only. */
+/* Plans for kernels that are for this window only: what is known decides skeletons, too. */
 static void add_fixed(const struct skeleton_program *program, struct seeds *seeds)
 {
     const struct ir_part *part = program->part;
@@ -237,14 +237,15 @@ static void add_fixed(const struct skeleton_program *program, struct seeds *seed
         if (fixed[i])
             fixes[count++] = (struct plan_fix){i, program->binding->sizes[i]};
     }
-    if (!count)
-        return;
-    struct plan *plan = plan_copy(program->arena, seeds->at[0].plan);
-    struct error error;
-    plan->fixes = fixes;
-    plan->fix_count = count;
-    if (skeleton_check(program, plan, &error))
-        add_seed(program, seeds, plan);
+    for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES && count; i++) {
+        if (STYLES[i].plain)
+            continue;
+        struct plan *plan = group_stages(program, &STYLES[i]);
+        plan->fixes = fixes;
+        plan->fix_count = count;
+        if (decide(program, plan, false))
+            add_seed(program, seeds, plan);
+    }
 }
 
 /* ---- the whole ---- */
