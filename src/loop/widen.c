@@ -199,9 +199,11 @@ static loop_value even_lanes(const struct widening *by)
 {
     struct arena *arena = by->arena;
     loop_value lanes = loop_narrow(arena, loop_iota(arena, by->lanes));
-    loop_value odd =
-        loop_apply(arena, IR_FLOORMOD, lanes, loop_narrow(arena, loop_integer(arena, 2)), NULL);
-    return loop_apply(arena, IR_EQ, odd, loop_narrow(arena, loop_integer(arena, 0)), NULL);
+    int *pattern = arena_array(arena, (size_t)by->lanes, sizeof *pattern);
+    for (int i = 0; i < by->lanes; i++)
+        pattern[i] = i % 2;
+    loop_value odd = loop_shuffle(arena, lanes, lanes, pattern, by->lanes);
+    return loop_apply(arena, IR_LT, odd, loop_narrow(arena, loop_integer(arena, 1)), NULL);
 }
 
 /* Only what lanes stand for is read, so nothing that the scalar loads would not. */

@@ -68,6 +68,8 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
 int contract_mergeable(const struct contract *contract);
 
 /* contract_match.c */
+/* The stages of the group after the first, which must be maps of what that defines. */
+bool contract_add_maps(struct contract *contract, struct skeleton_reason *why_not);
 bool contract_classify(const struct skeleton_group *group, struct contract *contract,
                        struct skeleton_reason *why_not);
 

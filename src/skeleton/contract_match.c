@@ -326,6 +326,25 @@ static bool check_sum(const struct skeleton_group *group, const struct ir_stage 
     return true;
 }
 
+bool contract_add_maps(struct contract *contract, struct skeleton_reason *why_not)
+{
+    const struct skeleton_group *group = contract->group;
+    const struct ir_part *part = group->part;
+    for (int i = 1; i < group->stage_count; i++) {
+        const struct ir_stage *map = &part->stages[group->stages[i]];
+        if (map->kind != IR_MAP)
+            return REFUSE(why_not, "what follows the sum is no map");
+        if (!add_map(contract, map, i + 1 == group->stage_count, why_not))
+            return false;
+    }
+    for (int i = 0; i < part->stage_count; i++) {
+        if (&part->stages[i] != contract->stage && part->stages[i].kind != IR_LOOP &&
+            part->stages[i].writes[0].tensor == contract->tensor)
+            return REFUSE(why_not, "the sum defines a part of its tensor only");
+    }
+    return true;
+}
+
 bool contract_classify(const struct skeleton_group *group, struct contract *contract,
                        struct skeleton_reason *why_not)
 {
@@ -341,19 +360,8 @@ bool contract_classify(const struct skeleton_group *group, struct contract *cont
         return REFUSE(why_not, "more than %d factors", CONTRACT_MAX_TERMS);
     if (!choose_sets(contract, why_not))
         return false;
-    for (int i = 1; i < group->stage_count; i++) {
-        const struct ir_stage *map = &part->stages[group->stages[i]];
-        if (map->kind != IR_MAP)
-            return REFUSE(why_not, "what follows the sum is no map");
-        if (!add_map(contract, map, i + 1 == group->stage_count, why_not))
-            return false;
-    }
-    const struct ir_numbers *writers = &group->graph->writers[contract->tensor];
-    for (int i = 0; i < writers->count; i++) {
-        const struct ir_stage *other = &part->stages[writers->at[i]];
-        if (other != stage && other->kind != IR_LOOP)
-            return REFUSE(why_not, "the sum defines a part of its tensor only");
-    }
+    if (!contract_add_maps(contract, why_not))
+        return false;
     contract->mergeable = contract_mergeable(contract);
     return true;
 }

@@ -1,6 +1,7 @@
 /*
  * The contract skeleton: products in every layout, with factors computed and maps after them, under
- * many plans and over random sizes, against the interpreter.
+ * many plans and over random sizes, against the interpreter. And the window skeleton, which shares
+ * what follows the reduction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,21 @@ static const struct contract_case CASES[] = {
      "%14 = read w [%1, %4, %5, %6] proved %15 = mul f32 %13, %14\n"
      "y [%0, %1, %2, %3] <- %15 } }",
      "R=3 S=3", 9},
+    {"convolution of stride 2, added to",
+     "ir 1 part conv { size N size C size H size W size O size P size Q size R size S\n"
+     "input x f32[N, C, H, W] input w f32[O, C, R, S] input z f32[N, O, P, Q]\n"
+     "temporary t ~f32[N, O, P, Q] output y f32[N, O, P, Q] signature (x, w, z) -> (y)\n"
+     "reduce sum over n < N, o < O, p < P, q < Q | c < C, r < R, s < S { %0 = index n\n"
+     "%1 = index o %2 = index p %3 = index q %4 = index c %5 = index r %6 = index s\n"
+     "%7 = int 2 %8 = mul i64 %2, %7 %9 = add i64 %8, %5 %10 = mul i64 %3, %7\n"
+     "%11 = add i64 %10, %6 %12 = float f32 0 %13 = read x [%0, %4, %9, %11] else %12 checked "
+     "proved\n"
+     "%14 = read w [%1, %4, %5, %6] proved %15 = mul f32 %13, %14\n"
+     "t [%0, %1, %2, %3] <- %15 }\n"
+     "map over n < N, o < O, p < P, q < Q { %0 = index n %1 = index o %2 = index p %3 = index q\n"
+     "%4 = read t [%0, %1, %2, %3] proved %5 = read z [%0, %1, %2, %3] proved\n"
+     "%6 = add f32 %4, %5 y [%0, %1, %2, %3] <- %6 } }",
+     "R=3 S=3", 9},
     {"few columns, rows in lanes",
      "ir 1 part few { size M size K input a f32[K, M] input b f32[K, 2] output y f32[M, 2]\n"
      "signature (a, b) -> (y)\n"
@@ -73,11 +89,34 @@ static const struct contract_case CASES[] = {
      NULL, 100},
 };
 
+#define WINDOW(stride, monoid, outside, value)                                                    \
+    "ir 1 part window { size N size C size H size W size P size Q size R size S\n"                \
+    "input x f32[N, C, H, W] input w f32[C, R, S] input b f32[C] temporary t ~f32[N, C, P, Q]\n"  \
+    "output y f32[N, C, P, Q] signature (x, w, b) -> (y)\n"                                       \
+    "reduce " monoid " over n < N, c < C, p < P, q < Q | r < R, s < S { %0 = index n\n"           \
+    "%1 = index c %2 = index p %3 = index q %4 = index r %5 = index s %6 = int 1\n"               \
+    "%7 = int " stride " %8 = mul i64 %2, %7 %9 = add i64 %8, %4 %10 = sub i64 %9, %6\n"          \
+    "%11 = mul i64 %3, %7 %12 = add i64 %11, %5 %13 = sub i64 %12, %6 %14 = float f32 " outside   \
+    "\n%15 = read x [%0, %1, %10, %13] else %14 checked proved\n"                                 \
+    "%16 = read w [%1, %4, %5] proved %17 = mul f32 %15, %16\n"                                   \
+    "t [%0, %1, %2, %3] <- " value " }\n"                                                         \
+    "map over n < N, c < C, p < P, q < Q { %0 = index n %1 = index c %2 = index p %3 = index q\n" \
+    "%4 = read t [%0, %1, %2, %3] proved %5 = read b [%1] proved %6 = add f32 %4, %5\n"           \
+    "y [%0, %1, %2, %3] <- %6 } }"
+
+static const struct contract_case WINDOWS[] = {
+    {"depthwise convolution", WINDOW("1", "sum", "0", "%17"), "R=3 S=3", 20},
+    {"depthwise convolution of stride 2", WINDOW("2", "sum", "0", "%17"), "R=3 S=3", 40},
+    {"depthwise convolution of stride 3", WINDOW("3", "sum", "0", "%17"), "R=2 S=5", 20},
+    {"greatest of a window, of stride 2", WINDOW("2", "max", "-1000", "%15"), "R=3 S=3", 20},
+};
+
 static const char *const PLANS[] = {
     "", /* as seeded */
     "tile.m 6;tile.n 64;block.m 16;block.n 64;block.k 16;pack.a no;pack.b yes;",
     "tile.m 3;tile.n 16;block.m 16;block.n 32;block.k 32;pack.a yes;pack.b no;threads 2;",
     "tile.m 14;tile.n 32;block.n 64;block.k 16;parallel columns;pack.a yes;pack.b yes;",
+    "tile.m 4;tile.n 48;block.n 64;block.k 16;merge yes;pack.b yes;",
 };
 
 static void set_all(struct arena *arena, struct plan_group *group, const char *decisions)
@@ -117,7 +156,7 @@ static void draw_sizes(struct random *random, const struct ir_part *part, int64_
 
 /* The kernel of one plan; NULL: the plan is not legal. */
 static kernel_function *make(struct arena *arena, const struct ir_program *program,
-                             const struct contract_case *c, const char *decisions,
+                             const struct contract_case *c, const char *name, const char *decisions,
                              struct plan *plan, const struct kernel **kernel,
                              struct library **library)
 {
@@ -140,17 +179,19 @@ static kernel_function *make(struct arena *arena, const struct ir_program *progr
     for (int i = 0; i < planned->part->stage_count; i++)
         stages[i] = i;
     struct plan_group *group = arena_new(arena, struct plan_group);
-    *group = (struct plan_group){.name = "product", .stages = stages, .skeleton = "contract"};
+    *group = (struct plan_group){.name = "product", .stages = stages, .skeleton = name};
     group->stage_count = planned->part->stage_count;
     plan->groups = group;
     plan->group_count = 1;
     struct skeleton_group seen = skeleton_group_of(planned, plan, 0);
     struct skeleton_reason why = {{0}};
-    if (!skeleton_find("contract")->match(&seen, &why))
+    const struct skeleton *skeleton = skeleton_find(name);
+    if (!skeleton->match(&seen, &why))
         test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
-    CHECK_INT(skeleton_find("contract")->seeds(&seen, group, 1), 1);
+    if (skeleton->seeds)
+        CHECK_INT(skeleton->seeds(&seen, group, 1), 1);
     set_all(arena, group, decisions);
-    if (!skeleton_find("contract")->legal(&seen, group, &why))
+    if (!skeleton->legal(&seen, group, &why))
         return NULL;
     struct loop_kernel *loops = skeleton_lower(planned, plan);
     if (!loop_check(loops, &error))
@@ -165,7 +206,7 @@ static kernel_function *make(struct arena *arena, const struct ir_program *progr
     return kernel_run_compile(arena, &text, false, library);
 }
 
-static void check_case(const struct contract_case *c, const char *decisions)
+static void check_case(const struct contract_case *c, const char *skeleton, const char *decisions)
 {
     struct arena *arena = differ_arena();
     const struct ir_program *program = differ_parse(c->text);
@@ -174,7 +215,8 @@ static void check_case(const struct contract_case *c, const char *decisions)
     const struct kernel *kernel;
     struct library *library;
     kernel_run_what = c->name;
-    kernel_function *function = make(arena, program, c, decisions, &plan, &kernel, &library);
+    kernel_function *function =
+        make(arena, program, c, skeleton, decisions, &plan, &kernel, &library);
     for (int round = 0; function && round < 12; round++) {
         int64_t sizes[16];
         double scalars[1] = {0};
@@ -191,7 +233,7 @@ static void check_case(const struct contract_case *c, const char *decisions)
 static void check_plan(int plan, size_t half)
 {
     for (size_t i = half; i < sizeof CASES / sizeof *CASES; i += 2)
-        check_case(&CASES[i], PLANS[plan]);
+        check_case(&CASES[i], "contract", PLANS[plan]);
 }
 
 TEST(contract_as_seeded)
@@ -225,4 +267,22 @@ TEST(contract_threads_take_columns)
 TEST(contract_threads_take_columns_2)
 {
     check_plan(3, 1);
+}
+
+TEST(contract_lines_in_lanes_together)
+{
+    check_plan(4, 0);
+    check_plan(4, 1);
+}
+
+TEST(window_in_vectors)
+{
+    for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
+        check_case(&WINDOWS[i], "window", "threads all;lanes 16;");
+}
+
+TEST(window_scalar_and_wide)
+{
+    for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
+        check_case(&WINDOWS[i], "window", i % 2 ? "threads 1;lanes 1;" : "threads 1;lanes 32;");
 }
