@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/planned.h"
+#include "ir/rewrite.h"
 
 static const struct option options[] = {
     {.name = "only",
@@ -152,6 +153,11 @@ static void explain_plan(struct listing *listing, struct text *out, const struct
     const struct skeleton_program *ready = skeleton_program_of(listing->planned.ready, plan);
     struct plan bare = *plan;
     bare.group_count = 0;
+    for (int i = 0; i < plan->rewrite_count; i++) {
+        const struct ir_rewrite *rewrite = ir_rewrite_find(plan->rewrites[i].name);
+        text_printf(out, "# rewrite %s %s: %s\n", rewrite->name, plan->rewrites[i].stage,
+                    rewrite->note);
+    }
     plan_print(out, &bare, ready->graph);
     for (int g = 0; g < plan->group_count; g++) {
         const struct plan_group *group = &plan->groups[g];
