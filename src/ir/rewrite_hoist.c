@@ -1,5 +1,5 @@
 /*
- * hoist: what does not depend on the summed indices leaves the sum.
+ * hoist: factors made of sizes, scalars and constants alone leave the sum.
  *
  *     s[l, t] += q[l, e] * k[t, e] / sqrt(E)
  *
@@ -8,13 +8,21 @@
  *     s.sum[l, t] += q[l, e] * k[t, e]
  *     s[l, t]      = s.sum[l, t] / sqrt(E)
  *
- * The sum of nothing is 0 before and after, whatever it would be divided by.
+ * The sum of nothing is 0 before and after, whatever it would be divided by. Factors read from
+ * tensors stay: they may be what keeps the terms in range, as the root of a mean square does.
  */
 #include "ir/rewriting.h"
 
-static bool is_outside(const struct ir_part *part, const struct ir_stage *stage, int node)
+/* Made of sizes, scalars and constants alone. */
+static bool is_dataless(const struct ir_stage *stage, int number)
 {
-    return !rewriting_depends(part, stage, node, stage->left_count, stage->index_count);
+    const struct ir_node *node = &stage->nodes.at[number];
+    int arguments = ir_op_arguments(node->op);
+    if (node->op == IR_READ || node->op == IR_INDEX)
+        return false;
+    return (arguments < 1 || is_dataless(stage, node->a)) &&
+           (arguments < 2 || is_dataless(stage, node->b)) &&
+           (arguments < 3 || is_dataless(stage, node->c));
 }
 
 static bool match(const struct ir_graph *graph, int number, struct ir_reason *why_not)
@@ -33,12 +41,12 @@ static bool match(const struct ir_graph *graph, int number, struct ir_reason *wh
     if (!rewriting_factors(stage, stage->writes[0].value, &product))
         return rewriting_refuse(why_not, "its product has too many factors");
     for (int i = 0; i < product.count; i++) {
-        bool outside = is_outside(part, stage, product.factors[i].node);
+        bool outside = is_dataless(stage, product.factors[i].node);
         inside += !outside;
         divided += !outside && product.factors[i].divides;
     }
     if (inside == product.count && !product.negative)
-        return rewriting_refuse(why_not, "every factor depends on what is summed over");
+        return rewriting_refuse(why_not, "no factor is made of sizes and constants alone");
     if (inside == 0 || divided == inside)
         return rewriting_refuse(why_not, "no factor would be left in the sum");
     return true;
@@ -48,13 +56,12 @@ static bool match(const struct ir_graph *graph, int number, struct ir_reason *wh
 static int multiply(struct rewriting_stage *to, struct rewriting_source *source,
                     const struct rewriting_product *product, bool outside, int value)
 {
-    const struct ir_part *part = to->rewriting->old;
     enum dtype type = source->from->nodes.at[source->from->writes[0].value].type;
     for (int divides = 0; divides < 2; divides++) {
         for (int i = 0; i < product->count; i++) {
             const struct rewriting_factor *factor = &product->factors[i];
             if (factor->divides != (divides != 0) ||
-                is_outside(part, source->from, factor->node) != outside)
+                is_dataless(source->from, factor->node) != outside)
                 continue;
             int node = rewriting_copy(to, source, factor->node);
             value = value == IR_NONE
@@ -122,7 +129,7 @@ static struct ir_program *apply(struct arena *arena, const struct ir_graph *grap
 
 const struct ir_rewrite rewrite_hoist = {
     .name = "hoist",
-    .note = "factors that do not depend on the summed indices leave the sum",
+    .note = "factors made of sizes, scalars and constants alone leave the sum",
     .match = match,
     .apply = apply,
 };
