@@ -335,6 +335,20 @@ struct timing_call {
     bool good;
 };
 
+/*
+ * A case that was checked at sampled elements for the work of evaluating it whole is timed all the
+ * same: a few draws are evaluated for it. One that was sampled for want of memory is not.
+ */
+static bool has_room(const struct timing *timing, const struct task_case *task_case)
+{
+    struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
+                                         task_case->scalars, timing->error);
+    if (!binding)
+        return false;
+    struct room room = room_plan(binding, 0, 0, draw_count(task_case), room_limit(timing->options));
+    return room.whole <= room.limit;
+}
+
 static void time_cases(void *context)
 {
     struct timing_call *call = context;
@@ -346,9 +360,9 @@ static void time_cases(void *context)
         bool right = false;
         for (int c = 0; c < call->count; c++)
             right |= i < call->candidates[c].verdict->case_count &&
-                     call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK &&
-                     call->candidates[c].verdict->cases[i].sampled == 0;
-        if (!task_case->timed || !right || (program && program != task_case->program))
+                     call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
+        if (!task_case->timed || !right || !has_room(call->timing, task_case) ||
+            (program && program != task_case->program))
             continue; /* another rank is another kernel */
         if (!program) {
             program = task_case->program;
