@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "gen/gen.h"
+#include "propose/propose.h"
 
 static bool usage(struct invocation *invocation, const char *message, const char *hint)
 {
@@ -252,32 +252,10 @@ struct plan *planned_choose(struct planned *planned)
 
 /* ---- the kernel ---- */
 
-static void print_kernel(const struct skeleton_program *program, const struct plan *plan,
-                         const char *op, struct text *source)
-{
-    struct arena *arena = program->arena;
-    struct ir_fact *holds = arena_array(arena, (size_t)plan->fix_count + 1, sizeof *holds);
-    struct text text = text_new(arena);
-    bool plain = true;
-    for (int i = 0; i < plan->fix_count; i++)
-        holds[i] = (struct ir_fact){.relation = IR_RELATION_EQ,
-                                    .a = ir_size_symbol(arena, plan->fixes[i].symbol),
-                                    .b = ir_size_constant(arena, plan->fixes[i].value)};
-    for (int i = 0; i < plan->group_count; i++)
-        plain &= strcmp(plan->groups[i].skeleton, "plain") == 0;
-    plan_print(&text, plan, program->graph);
-    struct gen_head head = {.holds = holds,
-                            .holds_count = plan->fix_count,
-                            .threads = plain ? 1 : 0,
-                            .op = op,
-                            .plan = text.at};
-    gen_loop_c(source, skeleton_lower(program, plan), &head);
-}
-
 void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
                    struct text *source)
 {
-    print_kernel(planned->ready, plan, op, source);
+    propose_source(planned->ready, plan, op, source);
 }
 
 /* Whether all cases of the program have the sizes that the plan fixes. */
@@ -322,7 +300,7 @@ bool planned_seed(struct arena *scratch, const struct task *task, int which, int
             plan = plans[i];
     }
     if (plan)
-        print_kernel(ready, plan, NULL, source);
+        propose_source(ready, plan, NULL, source);
     else
         error_set(error, ERROR_PLAN_ILLEGAL, "no plan was found for '%s'", task->name);
     arena_reset(scratch);

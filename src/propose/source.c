@@ -9,7 +9,7 @@
 void propose_source(const struct skeleton_program *program, const struct plan *plan, const char *op,
                     struct text *source)
 {
-    struct arena *arena = source->arena;
+    struct arena *arena = program->arena;
     struct ir_fact *holds = arena_array(arena, (size_t)plan->fix_count + 1, sizeof *holds);
     struct text text = text_new(arena);
     bool plain = true;
