@@ -72,7 +72,7 @@ static void add_list(struct text *out, const char *what, int lanes)
     }
 }
 
-static void add_placeholder(struct text *out, char letter, struct vector_type type)
+static void add_letter(struct text *out, char letter, struct vector_type type)
 {
     const struct lane_type *lane = &TYPES[type.type];
     int lanes = 1 << type.lanes_log;
@@ -118,7 +118,7 @@ static const char *instantiate(struct arena *arena, const char *text, struct vec
             add_list(&out, arena_copy(arena, text + 2, length - 2), 1 << type.lanes_log);
             text += length + 1;
         } else {
-            add_placeholder(&out, text[1], type);
+            add_letter(&out, text[1], type);
             text += 2;
         }
     }

@@ -38,6 +38,10 @@ bool store_failed(struct store *store, struct error *error)
                   store->path, words);
         error_hint(error, "move it away and start anew, or choose another place: --store FILE");
         break;
+    case SQLITE_CANTOPEN:
+        error_set(error, ERROR_STORE_FAILED, "could not open or make %s", store->path);
+        error_hint(error, "choose another place: --store FILE");
+        break;
     case SQLITE_NOMEM:
         error_set(error, ERROR_OUT_OF_MEMORY, "could not use %s: memory ran out", store->path);
         break;
