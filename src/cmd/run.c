@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cmd/planned.h"
+#include "cmd/reported.h"
 #include "cmd/run.h"
 #include "cmd/stored.h"
 #include "os/file.h"
@@ -42,6 +43,10 @@ static const struct option options[] = {
      .help = "time to spend on timing a batch of candidates (0.5 when not given)"},
     {.name = "no-experience", .help = "begin as if nothing was known from earlier runs"},
     {.name = "out", .letter = 'o', .argument = "FILE", .help = "write the best kernel to FILE"},
+    {.name = "report",
+     .argument = "FILE",
+     .help = "write the HTML report to FILE instead of `reports` beside the store; `none`: write "
+             "none"},
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
     {.name = "case", .letter = 'c', .argument = "I", .help = "the case that counts, from 0"},
@@ -279,12 +284,29 @@ static bool write_best(struct request *request, struct invocation *invocation)
     return false;
 }
 
+/* Where it is; NULL: none was written. A run is not worse for lack of a page about it. */
+static const char *write_report(struct request *request, struct invocation *invocation)
+{
+    const char *path = option_value(invocation, "report");
+    struct text page = text_new(invocation->arena);
+    struct error error = {0};
+    if (!request->search.run.id || (path && strcmp(path, "none") == 0))
+        return NULL;
+    if (reported_page(&request->stored, &request->search.run, &page, &error))
+        path = reported_write(&request->stored, &request->search.run, path, &page, &error);
+    else
+        path = NULL;
+    if (!path)
+        output_note(invocation, "the report was not written: %s", error.message);
+    return path;
+}
+
 static enum exit_code go(struct request *request, struct invocation *invocation)
 {
     struct search *search = &request->search;
     struct error error = {0};
     run_catch_interrupts();
-    run_view_open(&request->view, invocation, search->run.task, request->options.budget.seconds);
+    run_view_open(&request->view, invocation, search->run.task, &request->options.budget);
     request->options.progress = run_view_show;
     request->options.context = &request->view;
     request->end = search_run(search, &error);
@@ -292,15 +314,16 @@ static enum exit_code go(struct request *request, struct invocation *invocation)
     if (request->end == SEARCH_FAILED)
         errors_take(&invocation->errors, &error);
     bool written = write_best(request, invocation);
+    struct run_files files = {option_value(invocation, "out"), write_report(request, invocation)};
     struct text out = text_new(invocation->arena);
     if (invocation->json) {
         struct json json = output_json_begin(invocation, &out);
         json_array(&json, "runs");
-        run_write_summary(&json, search, request->end);
+        run_write_summary(&json, search, request->end, &files);
         json_end(&json);
         output_json_end(invocation, &json);
     } else {
-        run_print_summary(&out, search, request->end, option_value(invocation, "out"));
+        run_print_summary(&out, search, request->end, &files);
         output_text(&out);
     }
     if (request->end == SEARCH_FAILED || !written)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -32,74 +33,149 @@ bool run_interrupted(void)
 }
 
 void run_view_open(struct run_view *view, const struct invocation *invocation, const char *task,
-                   double seconds)
+                   const struct search_budget *budget)
 {
+    struct winsize window = {0};
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &window);
     *view = (struct run_view){.invocation = invocation,
                               .task = task,
                               .live = isatty(STDERR_FILENO) && !invocation->json,
-                              .last = -1,
-                              .seconds = seconds};
+                              .columns = window.ws_col > 20 ? window.ws_col : 80,
+                              .budget = budget};
 }
 
 /* ---- live ---- */
 
-static void print_outcomes(const struct search_progress *progress)
+/* So much of a line that it does not wrap: what comes after it is drawn over the next time. */
+static void end_line(const struct run_view *view, struct text *line)
 {
-    fprintf(stderr, "  outcomes   ");
-    for (int i = 0; i < OUTCOME_COUNT; i++)
-        if (progress->outcomes[i])
-            fprintf(stderr, "%s %lld  ", outcome_name((enum outcome)i),
-                    (long long)progress->outcomes[i]);
-    fprintf(stderr, "\033[K\n");
+    size_t shown = 0, at = 0;
+    while (at < line->length && shown < (size_t)view->columns - 1) {
+        if (line->at[at] == '\033') { /* takes no room */
+            at += strcspn(line->at + at, "m") + 1;
+            continue;
+        }
+        size_t length = text_utf8(line->at + at, line->length - at);
+        at += length ? length : 1;
+        shown++;
+    }
+    fprintf(stderr, "%.*s%s\033[K\n", (int)at, line->at, output_plain(view->invocation));
+    text_truncate(line, 0);
 }
 
-static void print_islands(const struct search_progress *progress)
+static void add_duration(struct text *line, double seconds)
 {
-    fprintf(stderr, "  islands    ");
-    for (int i = 0; i < SEARCH_ISLANDS; i++) {
-        const struct search_island *island = &progress->islands[i];
-        if (island->population.count)
-            fprintf(stderr, "%s %.3g  ", experts[island->role]->name,
-                    island->population.at[0]->record.fitness);
+    long whole = lround(fmax(0, seconds));
+    if (whole >= 60)
+        text_printf(line, "%ld:%02ld min", whole / 60, whole % 60);
+    else
+        text_printf(line, "%ld s", whole);
+}
+
+/* What the budget leaves; nothing when it sets no end. */
+static void add_left(const struct run_view *view, const struct search_progress *progress,
+                     struct text *line)
+{
+    double left = view->budget->seconds > 0 ? view->budget->seconds - progress->elapsed : INFINITY;
+    if (view->budget->evaluations > 0 && progress->per_second > 0)
+        left = fmin(left,
+                    (double)(view->budget->evaluations - progress->judged) / progress->per_second);
+    if (!isfinite(left))
+        return;
+    text_add(line, ", ");
+    add_duration(line, left);
+    text_add(line, " left");
+}
+
+static void add_best(const struct search_node *best, struct text *line)
+{
+    text_add(line, "  best         ");
+    if (!best) {
+        text_add(line, "nothing that is right yet");
+        return;
     }
-    fprintf(stderr, "\033[K\n");
+    text_printf(line, "%.3g times the baseline", best->record.fitness);
+    if (best->speedup.high > 0)
+        text_printf(line, " (%.3g to %.3g)", best->speedup.low, best->speedup.high);
+    text_printf(line, ", %.4g us", best->record.microseconds);
+    if (best->record.floor > 0)
+        text_printf(line, ", %.0f %% of the floor",
+                    100 * best->record.floor / best->record.microseconds);
+}
+
+static void add_outcomes(const struct search_progress *progress, struct text *line)
+{
+    bool first = true;
+    text_add(line, "  outcomes     ");
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        if (!progress->outcomes[i])
+            continue;
+        text_printf(line, "%s%s %lld", first ? "" : ", ", outcome_name((enum outcome)i),
+                    (long long)progress->outcomes[i]);
+        first = false;
+    }
+}
+
+static const char *action_of(const struct search_node *node)
+{
+    return node->record.action ? node->record.action : node->record.proposer;
+}
+
+static void add_last(const struct search_node *last, struct text *line)
+{
+    text_add(line, "  last         ");
+    if (!last)
+        return;
+    if (last->record.outcome == OUTCOME_OK)
+        text_printf(line, "%.3gx, ", last->record.fitness);
+    else
+        text_printf(line, "%s, ", outcome_name(last->record.outcome));
+    text_printf(line, "%s: %s", diagnosis_name(last->diagnosis.class),
+                last->diagnosis.text ? last->diagnosis.text : "");
+}
+
+/* Each with its best and what it tries. */
+static int draw_islands(const struct run_view *view, const struct search_progress *progress,
+                        struct text *line)
+{
+    int lines = 0;
+    for (int i = 0; progress->islands && i < SEARCH_ISLANDS; i++) {
+        const struct search_island *island = &progress->islands[i];
+        if (island->population.count == 0)
+            continue;
+        text_printf(line, "  %-12s %.3gx", experts[island->role]->name,
+                    island->population.at[0]->record.fitness);
+        if (island->trying)
+            text_printf(line, "  tries %s", action_of(island->trying));
+        end_line(view, line);
+        lines++;
+    }
+    return lines;
 }
 
 static int draw(struct run_view *view, const struct search_progress *progress)
 {
-    const struct search_node *best = progress->best, *last = progress->last;
-    int lines = 4;
+    struct arena scratch = {0};
+    struct text line = text_new(&scratch);
     if (view->drawn)
         fprintf(stderr, "\033[%dA", view->drawn);
-    fprintf(stderr, "%s%s%s: %.0f s", output_bold(view->invocation), view->task,
-            output_plain(view->invocation), progress->elapsed);
-    if (view->seconds > 0)
-        fprintf(stderr, " of %.0f", view->seconds);
-    fprintf(stderr, ", %lld judged, %.1f per second, %s\033[K\n", (long long)progress->judged,
-            progress->per_second, progress->doing);
-    if (best && best->record.floor > 0)
-        fprintf(stderr,
-                "  best       %.3g times the baseline, %.4g us, %.0f %% of the floor\033[K\n",
-                best->record.fitness, best->record.microseconds,
-                100 * best->record.floor / best->record.microseconds);
-    else if (best)
-        fprintf(stderr, "  best       %.3g times the baseline, %.4g us\033[K\n",
-                best->record.fitness, best->record.microseconds);
-    else
-        fprintf(stderr, "  best       nothing that is right yet\033[K\n");
-    if (last)
-        fprintf(stderr, "  last       %.60s: %s%s\033[K\n",
-                last->record.action ? last->record.action : last->record.proposer,
-                last->record.outcome == OUTCOME_OK ? "" : outcome_name(last->record.outcome),
-                last->record.outcome == OUTCOME_OK ? last->diagnosis.text : "");
-    else
-        fprintf(stderr, "  last\033[K\n");
-    print_outcomes(progress);
-    if (progress->islands && progress->islands[0].population.count) {
-        print_islands(progress);
-        lines++;
-    }
+    text_printf(&line, "%s%s%s: ", output_bold(view->invocation), view->task,
+                output_plain(view->invocation));
+    add_duration(&line, progress->elapsed);
+    add_left(view, progress, &line);
+    text_printf(&line, "; %lld judged, %.1f per second; %s", (long long)progress->judged,
+                progress->per_second, progress->doing);
+    end_line(view, &line);
+    add_best(progress->best, &line);
+    end_line(view, &line);
+    add_outcomes(progress, &line);
+    end_line(view, &line);
+    add_last(progress->last, &line);
+    end_line(view, &line);
+    int lines = 4 + draw_islands(view, progress, &line);
+    fprintf(stderr, "\033[J");
     fflush(stderr);
+    arena_release(&scratch);
     return lines;
 }
 
@@ -110,7 +186,7 @@ static void say_better(struct run_view *view, const struct search_progress *prog
     const struct candidate *best = &progress->best->record;
     fprintf(stderr, "%s: %.1f s, %lld judged: %.3g times the baseline, %.4g us (%s)\n", view->task,
             progress->elapsed, (long long)progress->judged, best->fitness, best->microseconds,
-            best->action ? best->action : best->proposer);
+            action_of(progress->best));
 }
 
 bool run_view_show(void *context, const struct search_progress *progress)
@@ -118,7 +194,6 @@ bool run_view_show(void *context, const struct search_progress *progress)
     struct run_view *view = context;
     if (view->live) {
         view->drawn = draw(view, progress);
-        view->last = progress->elapsed;
     } else if (!view->invocation->json && progress->best &&
                progress->best->record.fitness > view->said) {
         say_better(view, progress);
@@ -151,7 +226,7 @@ static int count_seeds(const struct search *search, double *best)
 }
 
 void run_print_summary(struct text *out, const struct search *search, enum search_end end,
-                       const char *kernel_path)
+                       const struct run_files *files)
 {
     const struct search_node *best = search->best;
     double seed;
@@ -160,10 +235,14 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
     if (!best) {
         text_printf(out, "nothing right was found among %lld candidates; %s\n",
                     (long long)search->judged, search_end_name(end));
+        if (files->report)
+            text_printf(out, "    report: %s\n", files->report);
         return;
     }
-    text_printf(out, "%.3g times as fast as the fastest baseline, %.4g us", best->record.fitness,
-                best->record.microseconds);
+    text_printf(out, "%.3g times as fast as the fastest baseline", best->record.fitness);
+    if (best->speedup.high > 0)
+        text_printf(out, " (%.3g to %.3g)", best->speedup.low, best->speedup.high);
+    text_printf(out, ", %.4g us", best->record.microseconds);
     if (best->record.floor > 0)
         text_printf(out, ", %.0f %% of what this machine can do",
                     100 * best->record.floor / best->record.microseconds);
@@ -175,8 +254,10 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
                     seed);
     if (best->diagnosis.text[0])
         text_printf(out, "    what bounds it now: %s\n", best->diagnosis.text);
-    if (kernel_path)
-        text_printf(out, "    kernel: %s\n", kernel_path);
+    if (files->kernel)
+        text_printf(out, "    kernel: %s\n", files->kernel);
+    if (files->report)
+        text_printf(out, "    report: %s\n", files->report);
     if (search->run.id)
         text_printf(out,
                     "    run %lld, candidate %lld: smelt show %lld; smelt best %lld -o FILE.c\n",
@@ -184,7 +265,8 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
                     (long long)search->run.id, (long long)search->run.id);
 }
 
-void run_write_summary(struct json *json, const struct search *search, enum search_end end)
+void run_write_summary(struct json *json, const struct search *search, enum search_end end,
+                       const struct run_files *files)
 {
     const struct search_node *best = search->best;
     json_object(json, NULL);
@@ -196,7 +278,13 @@ void run_write_summary(struct json *json, const struct search *search, enum sear
     json_string(json, "end", search_end_name(end));
     json_int(json, "best", best ? best->record.id : 0);
     json_double(json, "speedup", best ? best->record.fitness : 0);
+    json_object(json, "interval");
+    json_double(json, "low", best ? best->speedup.low : 0);
+    json_double(json, "high", best ? best->speedup.high : 0);
+    json_end(json);
     json_double(json, "microseconds", best ? best->record.microseconds : NAN);
     json_double(json, "floor_microseconds", best ? best->record.floor : 0);
+    json_string(json, "kernel", files->kernel);
+    json_string(json, "report", files->report);
     json_end(json);
 }

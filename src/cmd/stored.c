@@ -34,6 +34,7 @@ bool stored_open(struct stored *stored, struct invocation *invocation, bool crea
     const char *path = store_path(stored, &error);
     if (!path)
         return stored_fail(stored, &error);
+    stored->path = path;
     if (!create && access(path, F_OK) != 0) {
         error_set(&error, ERROR_STORE_NOT_FOUND, "there is no store yet at %s", path);
         error_hint(&error, "smelt run TASK makes it; --store FILE names another one");

@@ -19,6 +19,7 @@ struct stored {
     struct invocation *invocation;
     const struct store_engine *engine;
     struct store *store;
+    const char *path; /* of the store */
 };
 
 /* --store, SMELT_STORE or the default. False: errors were added. `create`: made when missing. */

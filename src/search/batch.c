@@ -88,6 +88,7 @@ static bool record_verdict(struct search *search, struct search_node *node,
     record->outcome = judgement->verdict->outcome;
     record->fitness = record->outcome == OUTCOME_OK ? judgement->fitness : 0;
     record->microseconds = judgement->microseconds;
+    node->speedup = judgement->speedup;
     record->floor = judgement->floor;
     record->binary = judgement->binary ? arena_string(search->arena, judgement->binary) : NULL;
     record->diagnosis = node->diagnosis.class;

@@ -25,20 +25,27 @@ static const struct speedup *fastest_of(const struct case_result *result)
     return fastest;
 }
 
-double judging_fitness(const struct verdict *verdict)
+struct interval judging_speedup(const struct verdict *verdict)
 {
-    double sum = 0;
+    struct interval sum = {0};
     int count = 0;
-    if (verdict->outcome != OUTCOME_OK)
-        return 0;
-    for (int i = 0; i < verdict->case_count; i++) {
+    for (int i = 0; i < verdict->case_count && verdict->outcome == OUTCOME_OK; i++) {
         const struct speedup *fastest = fastest_of(&verdict->cases[i]);
         if (!fastest)
             continue;
-        sum += log(fastest->ratio.middle);
+        sum.low += log(fmax(fastest->ratio.low, 1e-9));
+        sum.middle += log(fastest->ratio.middle);
+        sum.high += log(fmax(fastest->ratio.high, 1e-9));
         count++;
     }
-    return count ? exp(sum / count) : 0;
+    if (count == 0)
+        return sum;
+    return (struct interval){exp(sum.low / count), exp(sum.middle / count), exp(sum.high / count)};
+}
+
+double judging_fitness(const struct verdict *verdict)
+{
+    return judging_speedup(verdict).middle;
 }
 
 static void note_fastest(struct judging *judging, const struct verdict *verdict)
@@ -73,8 +80,10 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     if (!judge_kernels(arena, judging->task, named, count, &options, verdicts, error))
         return false;
     for (int i = 0; i < count; i++) {
-        judgements[i] = (struct search_judgement){
-            .verdict = &verdicts[i], .fitness = judging_fitness(&verdicts[i]), .microseconds = NAN};
+        judgements[i] = (struct search_judgement){.verdict = &verdicts[i],
+                                                  .fitness = judging_fitness(&verdicts[i]),
+                                                  .speedup = judging_speedup(&verdicts[i]),
+                                                  .microseconds = NAN};
         note_fastest(judging, &verdicts[i]);
         for (int c = 0; c < verdicts[i].case_count; c++) {
             const struct case_result *result = &verdicts[i].cases[c];

@@ -21,5 +21,7 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
 /* The speed-up over the fastest baseline, geometric mean over the timed cases; 0: none was timed.
  */
 double judging_fitness(const struct verdict *verdict);
+/* The same with its interval; all 0: none was timed. */
+struct interval judging_speedup(const struct verdict *verdict);
 
 #endif

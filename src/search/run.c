@@ -123,6 +123,8 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
         (*node)->record.why = proposals[i].why;
         (*node)->key = arena_string(search->arena, proposals[i].key);
         choice.parent->children++;
+        if (choice.island >= 0)
+            search->islands[choice.island].trying = *node;
         return true;
     }
     return true;

@@ -30,7 +30,8 @@ struct search_judgement {
     struct verdict *verdict;
     double fitness; /* speed-up over the fastest baseline, geometric mean over timed cases; 0: not
                        ok */
-    double microseconds; /* of the first timed case; nan: not timed */
+    struct interval speedup; /* the same with its 95 % interval; all 0: not timed */
+    double microseconds;     /* of the first timed case; nan: not timed */
     double floor;
     const char *binary;               /* hash of what the compiler made of it, or NULL */
     const struct binary_facts *facts; /* or NULL */
@@ -52,6 +53,7 @@ struct search_node {
     struct plan *plan;
     char hash[65]; /* of the plan */
     struct diagnosis diagnosis;
+    struct interval speedup; /* over the baseline; all 0: not timed in this sitting */
     struct search_node *parent, *mate;
     const char *key; /* of the action, for experience; NULL: none */
     int expert;      /* number in experts[], -1: none */
@@ -75,9 +77,10 @@ struct search_choice {
 };
 
 struct search_island {
-    struct search_nodes population; /* best first */
-    int role;                       /* expert */
-    int stale;                      /* judged since its best got better */
+    struct search_nodes population;   /* best first */
+    int role;                         /* expert */
+    int stale;                        /* judged since its best got better */
+    const struct search_node *trying; /* proposed last, or NULL */
 };
 
 /* ---- a run ---- */
