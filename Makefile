@@ -158,6 +158,8 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)install -m 644 lib/*.op '$(datadir)/lib/'
 	$(Q)for suite in tasks/*/; do install -d "$(datadir)/$$suite" && \
 	    install -m 644 $$suite*.op "$(datadir)/$$suite" || exit 1; done
+	$(Q)find kb -name '*.md' | while read -r page; do \
+	    install -D -m 644 "$$page" "$(datadir)/$$page" || exit 1; done
 	$(Q)install -m 755 tools/baselines/*.py '$(datadir)/baselines/'
 	$(Q)$(BUILD)/smelt help --man >$(BUILD)/smelt.1
 	$(Q)$(BUILD)/smelt help --completion bash >$(BUILD)/completion.bash

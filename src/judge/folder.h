@@ -1,5 +1,5 @@
 /*
- * Private to src/judge: folders for the time of one judgement.
+ * Folders for the time of one judgement: of the judge, and of whoever runs tools as it does.
  */
 #ifndef SMELT_JUDGE_FOLDER_H
 #define SMELT_JUDGE_FOLDER_H

@@ -6,6 +6,7 @@
 
 #include "judge/folder.h"
 #include "judge/judge.h"
+#include "judge/tool.h"
 #include "kernel/kernel.h"
 #include "oracle/oracle.h"
 
@@ -51,18 +52,6 @@ void choice_keep(struct arena *arena, const char *question, int answer);
 const char *compile_own_words(struct arena *arena, const char *said);
 /* Whether it plainly says that the kernel is at fault. */
 bool compile_is_refused(const char *said);
-
-/* How a tool fared that works on what a kernel's author wrote. */
-struct tool_run {
-    bool started, in_time; /* not started: the judge's fault */
-    int status;            /* exit status; -1: ended by a signal */
-    const char *output;    /* the first 16 KB of what it said */
-    double seconds;
-};
-
-/* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
-void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
-              struct tool_run *run);
 
 /* The line of a source that addr2line names: "kernel.c:12: text". Nothing when it names none. */
 void fault_quote_line(const struct source *source, const char *said, struct text *out);

@@ -1,0 +1,22 @@
+/*
+ * Running compilers and other tools on what somebody else wrote, confined: for the judge, and for
+ * whoever else compiles what is not trusted.
+ */
+#ifndef SMELT_JUDGE_TOOL_H
+#define SMELT_JUDGE_TOOL_H
+
+#include "base/base.h"
+
+/* How a tool fared that works on what a kernel's author wrote. */
+struct tool_run {
+    bool started, in_time; /* not started: the judge's fault */
+    int status;            /* exit status; -1: ended by a signal */
+    const char *output;    /* the first 16 KB of what it said */
+    double seconds;
+};
+
+/* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
+void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
+              struct tool_run *run);
+
+#endif
