@@ -353,6 +353,11 @@ void loop_note_loop(struct loop_block *block, const char *note)
     statement_last(block)->note = note;
 }
 
+void loop_team(struct loop_block *block)
+{
+    statement_last(block)->team = true;
+}
+
 struct loop_block *loop_if(struct loop_block *block, loop_value condition)
 {
     struct loop_statement *statement = statement_add(block, LOOP_IF);

@@ -126,6 +126,8 @@ struct loop_statement {
     struct loop_variable *variable; /* FOR, LET, SET */
     loop_value from, to, step;
     bool dynamic; /* PARALLEL: iterations differ in cost */
+    bool team;    /* SERIAL: threads are there all the time, and meet after each PARALLEL inside;
+                     nothing else inside stores to memory */
     /* IF: condition; LET, SET, STORE: value */
     loop_value value;
     struct loop_block *body, *otherwise; /* FOR, IF; otherwise may be NULL */
@@ -225,6 +227,7 @@ struct loop_block *loop_for(struct loop_block *block, enum loop_kind kind, const
                             loop_value from, loop_value to, loop_value step,
                             struct loop_variable **variable);
 void loop_note_loop(struct loop_block *block, const char *note); /* on the FOR added last */
+void loop_team(struct loop_block *block); /* the FOR added last: see `team` */
 struct loop_block *loop_if(struct loop_block *block, loop_value condition);
 struct loop_block *loop_else(struct loop_block *block); /* of the IF added last */
 struct loop_variable *loop_let(struct loop_block *block, const char *name, loop_value value);

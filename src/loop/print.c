@@ -136,7 +136,8 @@ static void print_for(struct text *out, const struct loop_statement *statement, 
 {
     static const char *const KINDS[] = {
         [LOOP_SERIAL] = "for", [LOOP_PARALLEL] = "parallel", [LOOP_UNROLL] = "unroll"};
-    text_printf(out, "%s%s %s = ", statement->dynamic ? "dynamic " : "", KINDS[statement->loop],
+    text_printf(out, "%s%s%s %s = ", statement->team ? "team " : "",
+                statement->dynamic ? "dynamic " : "", KINDS[statement->loop],
                 statement->variable->name);
     print_value(out, statement->from);
     text_add(out, " .. ");

@@ -93,6 +93,7 @@ struct contract_code {
     loop_value row_panels, column_panels;
     const struct loop_buffer *a, *b, *partial;
     loop_value slice;                 /* number of the batch; NULL: panels are shared */
+    loop_value column_terms;          /* room of a panel of columns; NULL: block_k */
     loop_value column_from;           /* panels of columns are counted from; NULL: from 0 */
     const struct loop_variable *lane; /* stands for the index that runs in lanes */
     loop_value *done;                 /* per tensor: what a map of the group gave here */

@@ -38,7 +38,8 @@ loop_value contract_column_place(struct contract_code *code, loop_value panel, l
         panel = loop_sub(arena, panel, code->column_from);
     else
         panel = panel_number(code, panel, code->column_panels);
-    loop_value at = loop_mul(arena, panel, loop_integer(arena, code->block_k));
+    loop_value room = code->column_terms ? code->column_terms : loop_integer(arena, code->block_k);
+    loop_value at = loop_mul(arena, panel, room);
     return loop_mul(arena, loop_add(arena, at, term), loop_integer(arena, width));
 }
 

@@ -6,12 +6,13 @@
 #include <string.h>
 
 extern const struct skeleton skeleton_attend, skeleton_contract, skeleton_map, skeleton_plain,
-    skeleton_row, skeleton_scan, skeleton_window;
+    skeleton_row, skeleton_scan, skeleton_seq, skeleton_window;
 
 const struct skeleton *const skeletons[] = {
     &skeleton_attend,
     &skeleton_contract,
     &skeleton_window,
+    &skeleton_seq,
     &skeleton_scan,
     &skeleton_row,
     &skeleton_map,

@@ -27,6 +27,7 @@ struct printer {
     struct map given;     /* names of the file's own -> non-NULL */
     struct map functions; /* shape of a function that was written -> struct written */
     int copies;           /* of unrolled loops open: how deep */
+    bool team;            /* inside a loop that all threads run */
     bool parallel;        /* inside a loop whose iterations are shared out */
 };
 

@@ -323,7 +323,7 @@ static void print_parallel(struct printer *printer, const struct loop_statement 
         innermost = inner;
         depth++;
     }
-    text_add(printer->emitter->out, "#pragma omp parallel for");
+    text_add(printer->emitter->out, printer->team ? "#pragma omp for" : "#pragma omp parallel for");
     if (depth > 1)
         text_printf(printer->emitter->out, " collapse(%d)", depth);
     text_printf(printer->emitter->out, " schedule(%s)\n",
@@ -352,9 +352,14 @@ static void print_for(struct printer *printer, const struct loop_statement *stat
     if (statement->loop == LOOP_UNROLL && print_unrolled(printer, statement))
         return;
     size_t names = printer->emitter->names.stack.count;
+    bool team = statement->team && !printer->parallel && !printer->team;
+    if (team)
+        text_add(printer->emitter->out, "#pragma omp parallel\n");
+    printer->team |= team;
     print_loop_head(printer, statement);
     print_block(printer, statement->body);
     emit_close(printer->emitter);
+    printer->team &= !team;
     emit_names_free(&printer->emitter->names, names);
 }
 
