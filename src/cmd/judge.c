@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/subject.h"
+#include "cmd/judged.h"
 #include "judge/judge.h"
 
 static const char *const caches[] = {"cold", "warm", NULL};
@@ -74,8 +74,7 @@ static const struct example examples[] = {
 
 struct request {
     struct judge_options options;
-    const struct task *task;
-    struct kernel_list VECTOR(const struct source *) kernels;
+    struct judged judged;
 };
 
 static bool parse_number(struct invocation *invocation, const char *name, int least, int *value)
@@ -183,65 +182,6 @@ static bool take_options(struct invocation *invocation, struct request *request)
     return true;
 }
 
-/* Sizes that are typed are those that matter: they count for speed. */
-static const struct task *time_all(struct arena *arena, struct task *task)
-{
-    if (!task)
-        return NULL;
-    struct task_case *cases = arena_array(arena, (size_t)task->case_count + 1, sizeof *cases);
-    for (int i = 0; i < task->case_count; i++) {
-        cases[i] = task->cases[i];
-        cases[i].timed = true;
-    }
-    task->cases = cases;
-    return task;
-}
-
-/* The first operand is the task or op, NAME=VALUE are settings, the others are kernels. */
-static bool take_operands(struct invocation *invocation, struct request *request)
-{
-    struct errors *errors = &invocation->errors;
-    struct settings VECTOR(const char *) settings = {0};
-    for (size_t i = 1; i < invocation->operands.count; i++) {
-        const char *word = invocation->operands.at[i];
-        struct error error = {0};
-        if (strchr(word, '=')) {
-            vector_push(invocation->arena, &settings, word);
-            continue;
-        }
-        const struct source *source = subject_read(invocation, word, &error);
-        if (source)
-            vector_push(invocation->arena, &request->kernels, source);
-        else
-            errors_take(errors, &error);
-    }
-    struct subject subject;
-    if (errors->list.count > 0 || !subject_find(invocation, invocation->operands.at[0], NULL,
-                                                option_value(invocation, "task"), &subject, errors))
-        return false;
-    if (request->kernels.count == 0) {
-        error_hint(
-            errors_add(errors, ERROR_USAGE, (struct place){0}, "there is no kernel to judge"),
-            "smelt judge %s kernel.c", invocation->operands.at[0]);
-        return false;
-    }
-    if (subject.task && settings.count == 0)
-        request->task = lang_task(subject.lang, subject.file, subject.task, errors);
-    else
-        request->task = time_all(invocation->arena,
-                                 lang_task_from_settings(subject.lang, subject.file, subject.op,
-                                                         settings.at, settings.count, errors));
-    if (request->task && request->task->case_count == 0) {
-        struct text line = text_new(invocation->arena);
-        lang_suggest_case(&line, subject.op);
-        error_hint(errors_add(errors, ERROR_MISSING_SIZE, (struct place){0},
-                              "task '%s' has no cases to judge by", request->task->name),
-                   "add a line to it: %s", line.at);
-        return false;
-    }
-    return request->task != NULL;
-}
-
 /* ---- words ---- */
 
 static void print_index(struct text *out, const struct mismatch *mismatch)
@@ -341,9 +281,9 @@ static enum exit_code exit_of(const struct verdict *verdict)
 static void print_ranking(struct invocation *invocation, const struct request *request,
                           const struct verdict *verdicts)
 {
-    size_t count = request->kernels.count;
+    size_t count = request->judged.kernels.count;
     struct text out = text_new(invocation->arena);
-    for (int c = 0; c < request->task->case_count; c++) {
+    for (int c = 0; c < request->judged.task->case_count; c++) {
         bool *listed = arena_array(invocation->arena, count, sizeof *listed);
         for (size_t place = 0; place < count; place++) {
             size_t best = count;
@@ -359,10 +299,10 @@ static void print_ranking(struct invocation *invocation, const struct request *r
                 break;
             listed[best] = true;
             if (place == 0)
-                text_printf(&out, "ranking, case %s\n", request->task->cases[c].text);
+                text_printf(&out, "ranking, case %s\n", request->judged.task->cases[c].text);
             const struct case_result *result = &verdicts[best].cases[c];
             text_printf(&out, "    %zu. %s  %.4g us%s\n", place + 1,
-                        request->kernels.at[best]->name, result->microseconds,
+                        request->judged.kernels.at[best]->name, result->microseconds,
                         result->cut ? "  (cut early: clearly slower)" : "");
         }
     }
@@ -372,13 +312,13 @@ static void print_ranking(struct invocation *invocation, const struct request *r
 static enum exit_code run(struct invocation *invocation)
 {
     struct request request = {0};
-    if (!take_options(invocation, &request) || !take_operands(invocation, &request))
+    if (!take_options(invocation, &request) || !judged_find(&request.judged, invocation))
         return errors_exit(&invocation->errors);
-    size_t count = request.kernels.count;
+    size_t count = request.judged.kernels.count;
     struct verdict *verdicts = arena_array(invocation->arena, count, sizeof *verdicts);
     struct error error = {0};
-    if (!judge_kernels(invocation->arena, request.task, request.kernels.at, (int)count,
-                       &request.options, verdicts, &error)) {
+    if (!judge_kernels(invocation->arena, request.judged.task, request.judged.kernels.at,
+                       (int)count, &request.options, verdicts, &error)) {
         errors_take(&invocation->errors, &error);
         return error_exit(error.code);
     }
@@ -387,11 +327,11 @@ static enum exit_code run(struct invocation *invocation)
     struct json json = {0};
     if (invocation->json) {
         json = output_json_begin(invocation, &out);
-        json_string(&json, "task", request.task->name);
+        json_string(&json, "task", request.judged.task->name);
         json_array(&json, "verdicts");
     }
     for (size_t i = 0; i < count; i++) {
-        const char *name = request.kernels.at[i]->name;
+        const char *name = request.judged.kernels.at[i]->name;
         if (invocation->json)
             verdict_write(&json, name, &verdicts[i]);
         else

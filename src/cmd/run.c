@@ -260,6 +260,7 @@ static bool prepare(struct request *request, struct invocation *invocation)
     planned->target.threads = search->threads;
     request->judging.task = planned->task;
     request->options.judge = (struct search_judge){judging_judge, &request->judging};
+    request->judging.binaries = &search->by_binary;
     search->arena = invocation->arena;
     search->options = &request->options;
     search->program = planned->ready;

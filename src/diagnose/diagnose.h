@@ -11,26 +11,6 @@
 #include "machine/machine.h"
 #include "record/search.h"
 
-/* What the compiler made of a kernel, counted in its disassembly. */
-struct binary_facts {
-    int instructions;   /* in all functions of the kernel itself */
-    int loops;          /* innermost ones: a jump back with no other in between */
-    int vector;         /* vector instructions in innermost loops... */
-    int scalar;         /* ...and scalar floating-point ones */
-    int vector_bits;    /* the widest registers used in innermost loops; 0: none */
-    int fused;          /* multiply-adds in innermost loops */
-    int spills;         /* vector stores to and loads from the stack in innermost loops */
-    int gathers;        /* gathered loads in innermost loops */
-    int divisions;      /* divisions and square roots in innermost loops */
-    int calls;          /* calls in innermost loops */
-    int64_t code_bytes; /* of the kernel's functions */
-};
-
-enum { BINARY_TEXT_BYTES = 64 << 20 }; /* the longest disassembly that is read */
-
-/* Reads what `objdump -d --no-show-raw-insn` prints for x86-64. False: it is something else. */
-bool binary_facts_read(const char *text, size_t length, struct binary_facts *facts);
-
 struct diagnose_subject {
     const struct verdict *verdict;
     int which; /* case of the verdict whose speed is asked about; -1: the first timed one */
@@ -41,8 +21,7 @@ struct diagnose_subject {
     double planned_bytes, planned_operations;
     int threads;
     const struct machine *machine;
-    const struct rates *rates;         /* all 0: nothing was measured */
-    const struct binary_facts *binary; /* or NULL */
+    const struct rates *rates; /* all 0: nothing was measured */
 };
 
 /* Everything it points to lives in the arena. */

@@ -56,15 +56,24 @@ static struct clocks read_clocks(const struct diagnose_subject *subject,
     return clocks;
 }
 
+static double needed_bytes(const struct diagnose_subject *subject)
+{
+    return subject->read_bytes + subject->write_bytes;
+}
+
 static bool judge_binary(const struct binary_facts *binary, struct diagnosis *diagnosis)
 {
-    if (!binary || binary->loops == 0)
+    if (!binary || !binary->read)
+        return false;
+    diagnosis_fact(diagnosis, "code", (double)binary->code_bytes, "byte");
+    if (binary->loops == 0)
         return false;
     diagnosis_fact(diagnosis, "vector instructions in loops", binary->vector, "");
     diagnosis_fact(diagnosis, "scalar float instructions in loops", binary->scalar, "");
     diagnosis_fact(diagnosis, "vector width", binary->vector_bits, "bit");
     int work = binary->vector + binary->scalar;
-    if (binary->scalar > binary->vector) {
+    /* loops that do what vectors leave over are scalar in the best of kernels */
+    if (binary->scalar > 2 * binary->vector) {
         diagnosis->pattern = "scalar";
         diagnosis_action(diagnosis, "vectorise the innermost loop");
     } else if (binary->spills * 5 > work) {
@@ -93,12 +102,16 @@ static void judge_clocks(struct arena *arena, const struct diagnose_subject *sub
                          const struct clocks *clocks, struct diagnosis *diagnosis)
 {
     double memory = clocks->memory / clocks->wall, compute = clocks->compute / clocks->wall;
-    bool wrong_instructions = judge_binary(subject->binary, diagnosis);
+    bool wrong_instructions = judge_binary(subject->verdict->binary, diagnosis);
     if (memory >= 0.6 && memory >= compute) {
         diagnosis->class = DIAGNOSIS_MEMORY;
         diagnosis->confidence = fmin(1, memory);
         diagnosis->text = arena_printf(arena, "moving its bytes takes %.0f %% of the time",
                                        100 * fmin(1, memory));
+        if (subject->planned_bytes > 1.2 * needed_bytes(subject)) {
+            diagnosis->pattern = "traffic";
+            diagnosis_action(diagnosis, "what is moved more than once: fuse, block for the caches");
+        }
         diagnosis_action(diagnosis, "move fewer bytes: fuse, block for the caches, narrower types");
     } else if (compute >= 0.5 || wrong_instructions) {
         diagnosis->class = DIAGNOSIS_INSTRUCTION;
@@ -138,7 +151,7 @@ void diagnose_speed(struct arena *arena, const struct diagnose_subject *subject,
     diagnosis_fact(diagnosis, "time of a call", result->microseconds, "us");
     if (clocks.memory <= 0 && clocks.compute <= 0) {
         diagnosis->text = "the rates of this machine are not known: run smelt probe";
-        judge_binary(subject->binary, diagnosis);
+        judge_binary(subject->verdict->binary, diagnosis);
         return;
     }
     diagnosis_fact(diagnosis, "time its bytes take", clocks.memory * 1e6, "us");
@@ -146,9 +159,9 @@ void diagnose_speed(struct arena *arena, const struct diagnose_subject *subject,
     if (result->floor > 0)
         diagnosis_fact(diagnosis, "part of the floor", 100 * result->floor / result->microseconds,
                        "%");
-    if (subject->planned_bytes > 1.2 * (subject->read_bytes + subject->write_bytes))
+    if (subject->planned_bytes > 1.2 * needed_bytes(subject))
         diagnosis_fact(diagnosis, "bytes moved over bytes needed",
-                       subject->planned_bytes / (subject->read_bytes + subject->write_bytes), "");
+                       subject->planned_bytes / needed_bytes(subject), "");
     judge_clocks(arena, subject, &clocks, diagnosis);
     if (result->floor > 0 && 100 * result->floor >= CLOSE * result->microseconds) {
         diagnosis->confidence = fmin(diagnosis->confidence, 0.5);

@@ -26,6 +26,7 @@ struct entry {
     bool done;
     unsigned layers;
     double seconds;
+    struct binary_facts binary;
     char said[SAID_MOST];
 };
 
@@ -53,6 +54,7 @@ static void compile_entry(struct ahead *ahead, int number)
     entry->done = compiled.done;
     entry->layers = compiled.layers;
     entry->seconds = compiled.seconds;
+    entry->binary = compiled.binary;
     if (good)
         snprintf(entry->said, sizeof entry->said, "%s", compiled.output);
     atomic_store(&entry->state, good ? ENTRY_COMPILED : ENTRY_FAILED);
@@ -143,6 +145,7 @@ bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct erro
     compiled->done = entry->done;
     compiled->layers = entry->layers;
     compiled->seconds = entry->seconds;
+    compiled->binary = entry->binary;
     compiled->output = arena_string(arena, entry->said);
     return true;
 }

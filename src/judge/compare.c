@@ -1,90 +1,55 @@
 /*
- * Expected against got, element by element, and a sentence on the pattern of what is wrong.
+ * Expected against got, element by element.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "judge/private.h"
 
-/* The error of one element in units of its limit; above 1 is too much. */
-static double element_error(double expected, double got, double limit)
+double pattern_got(const struct pattern_view *view, int64_t element)
 {
-    if (isinf(limit)) /* not judged: see plain.c */
+    const char *at = view->bytes + (size_t)element * dtype_bytes(view->dtype);
+    return dtype_is_float(view->dtype) ? dtype_load_float(view->dtype, at)
+                                       : (double)dtype_load_integer(view->dtype, at);
+}
+
+double pattern_error(const struct pattern_view *view, int64_t element, int64_t against)
+{
+    double got = pattern_got(view, element);
+    if (!view->expected->floats)
+        return got == (double)view->expected->integers[against] ? 0 : INFINITY;
+    /* an overflow of the type is no error of the kernel */
+    double wanted = view->expected->floats[against], rounded = dtype_round(view->dtype, wanted);
+    double limit = view->limits ? view->limits[against] : 0;
+    if (got == rounded || got == wanted || (isnan(got) && isnan(rounded)) ||
+        isinf(limit)) /* the last: not judged, see plain.c */
         return 0;
-    if (isnan(expected) || isnan(got))
-        return isnan(expected) && isnan(got) ? 0 : INFINITY;
-    if (expected == got)
-        return 0;
-    if (isinf(expected) || isinf(got))
+    if (isnan(wanted) || isnan(got) || isinf(wanted) || isinf(got))
         return INFINITY;
-    return limit > 0 ? fabs(expected - got) / limit : INFINITY;
+    return limit > 0 ? fabs(wanted - got) / limit : INFINITY;
 }
 
-struct spread { /* where the wrong elements are */
-    int64_t first, last, count;
-    bool regular; /* every `step`-th from first on */
-    int64_t step, previous;
-};
-
-static void spread_add(struct spread *spread, int64_t element)
+/* The first that is off is kept, all are counted. */
+static void note_wrong(struct comparison *out, int64_t element, double expected, double got,
+                       double limit)
 {
-    if (spread->count == 0) {
-        spread->first = element;
-        spread->regular = true;
-    } else if (spread->count == 1) {
-        spread->step = element - spread->previous;
-    } else if (element - spread->previous != spread->step) {
-        spread->regular = false;
-    }
-    spread->previous = spread->last = element;
-    spread->count++;
+    if (out->wrong++ > 0)
+        return;
+    out->element = element;
+    out->expected = expected;
+    out->got = got;
+    out->limit = limit;
 }
 
-static void describe(const struct spread *spread, int64_t total, int64_t row, char *out,
-                     size_t size)
+static void compare_floats(const struct pattern_view *view, struct comparison *out)
 {
-    int64_t tail = total - spread->first;
-    if (spread->count == total)
-        snprintf(out, size, "every element is off");
-    else if (spread->count == 1)
-        snprintf(out, size, "only this element is off");
-    else if (spread->regular && spread->step == 1 && spread->count == tail)
-        snprintf(out, size, "everything from there to the end is off, %lld elements",
-                 (long long)spread->count);
-    else if (spread->regular && spread->step == 1)
-        snprintf(out, size, "%lld elements in a row are off", (long long)spread->count);
-    else if (spread->regular)
-        snprintf(out, size, "every %lldth element is off from there on", (long long)spread->step);
-    else if (row > 1 && spread->first % row >= row / 2 && spread->count * 2 <= total)
-        snprintf(out, size, "%lld elements are off, the first near the end of a row of %lld",
-                 (long long)spread->count, (long long)row);
-    else
-        snprintf(out, size, "%lld of %lld elements are off", (long long)spread->count,
-                 (long long)total);
-}
-
-static void compare_floats(const struct array *expected, const double *limits, enum dtype dtype,
-                           const char *bytes, struct comparison *out, struct spread *spread)
-{
-    size_t width = dtype_bytes(dtype);
     double worst = 0;
-    for (int64_t i = 0; i < expected->count; i++) {
-        double got = dtype_load_float(dtype, bytes + (size_t)i * width);
-        /* an overflow of the type is no error of the kernel */
-        double wanted = expected->floats[i], rounded = dtype_round(dtype, wanted);
-        bool same = got == rounded || (isnan(got) && isnan(rounded));
-        double error = same ? 0 : element_error(wanted, got, limits ? limits[i] : 0);
+    for (int64_t i = 0; i < view->expected->count; i++) {
+        double error = pattern_error(view, i, i);
         worst = fmax(worst, error);
-        if (error <= 1)
-            continue;
-        if (spread->count == 0) {
-            out->element = i;
-            out->expected = wanted;
-            out->got = got;
-            out->limit = limits ? limits[i] : 0;
-        }
-        spread_add(spread, i);
+        if (error > 1)
+            note_wrong(out, i, view->expected->floats[i], pattern_got(view, i),
+                       view->limits ? view->limits[i] : 0);
     }
     out->worst = fmax(out->worst, worst);
 }
@@ -100,8 +65,7 @@ static bool is_repeated(const struct keys *keys, enum dtype dtype, const char *b
 }
 
 static void compare_integers(const struct array *expected, const struct keys *keys,
-                             enum dtype dtype, const char *bytes, struct comparison *out,
-                             struct spread *spread)
+                             enum dtype dtype, const char *bytes, struct comparison *out)
 {
     size_t width = dtype_bytes(dtype);
     for (int64_t i = 0; i < expected->count; i++) {
@@ -112,12 +76,7 @@ static void compare_integers(const struct array *expected, const struct keys *ke
                     !(keys && keys->values && is_repeated(keys, dtype, bytes, i));
         if (fair || near)
             continue;
-        if (spread->count == 0) {
-            out->element = i;
-            out->expected = (double)expected->integers[i];
-            out->got = (double)got;
-        }
-        spread_add(spread, i);
+        note_wrong(out, i, (double)expected->integers[i], (double)got, 0);
         out->worst = INFINITY;
     }
 }
@@ -134,23 +93,25 @@ void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
         const struct ir_tensor *tensor = &part->tensors[part->outputs[o]];
         const struct array *expected = &draw->expected[o];
         struct comparison found = {.output = o};
-        struct spread spread = {0};
+        struct pattern_view view = {.expected = expected,
+                                    .limits = draw->limits[o],
+                                    .dtype = tensor->dtype,
+                                    .bytes = bytes[o],
+                                    .sampled = draw->sampled};
         if (dtype_is_float(tensor->dtype))
-            compare_floats(expected, draw->limits[o], tensor->dtype, bytes[o], &found, &spread);
+            compare_floats(&view, &found);
         else
             compare_integers(expected, draw->keys ? &draw->keys[o] : NULL, tensor->dtype, bytes[o],
-                             &found, &spread);
+                             &found);
         double worst = fmax(comparison->worst, found.worst);
-        if (spread.count == 0 || comparison->outcome != OUTCOME_OK) {
+        if (found.wrong == 0 || comparison->outcome != OUTCOME_OK) {
             comparison->worst = worst;
             continue;
         }
-        int64_t row = expected->rank ? expected->dims[expected->rank - 1] : 1;
         found.outcome = found.worst < inaccurate_up_to ? OUTCOME_INACCURATE : OUTCOME_WRONG;
-        found.wrong = spread.count;
         found.total = expected->count;
         found.worst = worst;
-        describe(&spread, expected->count, row, found.pattern, sizeof found.pattern);
+        pattern_find(&view, &found);
         *comparison = found;
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "judge/binary.h"
 #include "judge/private.h"
 #include "os/os.h"
 
@@ -129,6 +130,8 @@ bool compile_prepared(struct arena *arena, struct compiled *compiled, struct err
     compiled->output = run.in_time ? compile_own_words(arena, run.output)
                                    : "the compiler did not finish in time\n";
     compiled->done = run.status == 0;
+    if (compiled->done && compiled->inspect)
+        binary_inspect(compiled->library, compiled->directory, &compiled->binary);
     return true;
 }
 

@@ -123,6 +123,10 @@ static struct mismatch *make_mismatch(struct judging *judging, const struct ir_p
                                   .wrong = comparison->wrong,
                                   .total = comparison->total};
     mismatch->pattern = arena_string(judging->arena, comparison->pattern);
+    mismatch->place = comparison->place;
+    mismatch->change = comparison->change;
+    mismatch->number = comparison->number;
+    mismatch->dimension = comparison->dimension;
     for (int d = mismatch->rank; d-- > 0; element /= dims[d] ? dims[d] : 1)
         mismatch->index[d] = dims[d] ? element % dims[d] : 0;
     return mismatch;
@@ -147,7 +151,7 @@ static bool keep_arrays(struct judging *judging, const struct ir_part *part,
 }
 
 static bool report_launch(struct judging *judging, const struct ir_binding *binding, int number,
-                          const struct launch_result *result)
+                          const struct launch_result *result, const char *draw)
 {
     struct verdict *verdict = judging->verdict;
     struct text detail = text_new(judging->arena);
@@ -158,8 +162,10 @@ static bool report_launch(struct judging *judging, const struct ir_binding *bind
     verdict->id = failure_id(judging, number, result->draw);
     bool compared = result->outcome == OUTCOME_WRONG || result->outcome == OUTCOME_INACCURATE ||
                     (result->outcome == OUTCOME_UNSTABLE && result->comparison.wrong > 0);
-    if (compared)
+    if (compared) {
         verdict->mismatch = make_mismatch(judging, binding->part, binding, &result->comparison);
+        verdict->mismatch->draw = draw;
+    }
     return true;
 }
 
@@ -200,6 +206,7 @@ static struct launch make_launch(const struct judging *judging, const struct che
         .seconds = patience(judging, checking, sampled),
         .layers = ~0U,
         .deterministic = judging->task->deterministic,
+        .count = judging->options->count,
     };
 }
 
@@ -275,6 +282,23 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
     return good;
 }
 
+static void take_counts(struct judging *judging, const struct checking *checking)
+{
+    const struct counter_values *seen = &checking->result.counters;
+    struct counts *counts = arena_new(judging->arena, struct counts);
+    double calls = checking->result.calls > 0 ? checking->result.calls : 1;
+    *counts = (struct counts){
+        .nanoseconds = (double)seen->value[COUNTER_NANOSECONDS] / calls,
+        .cycles = (double)seen->value[COUNTER_CYCLES] / calls,
+        .instructions = (double)seen->value[COUNTER_INSTRUCTIONS] / calls,
+        .cache_misses = (double)seen->value[COUNTER_CACHE_MISSES] / calls,
+        .branch_misses = (double)seen->value[COUNTER_BRANCH_MISSES] / calls,
+        .case_text = checking->task_case->text,
+        .missing = seen->have[COUNTER_CYCLES] ? NULL : counters_unavailable(),
+    };
+    judging->verdict->counts = counts;
+}
+
 /* From what the launch found to the verdict. */
 static bool settle_case(struct judging *judging, struct checking *checking, struct case_result *out,
                         bool *stop)
@@ -285,6 +309,8 @@ static bool settle_case(struct judging *judging, struct checking *checking, stru
     out->worst = result->comparison.worst;
     out->sampled = result->sampled;
     out->elements = result->elements;
+    if (judging->options->count && result->elements == 0 && result->outcome == OUTCOME_OK)
+        take_counts(judging, checking);
     struct text layers = text_new(judging->arena);
     sandbox_print_layers(&layers, result->layers);
     judging->verdict->isolation = layers.at;
@@ -298,7 +324,12 @@ static bool settle_case(struct judging *judging, struct checking *checking, stru
     if (result->outcome == OUTCOME_OK)
         return true;
     *stop = true;
-    report_launch(judging, checking->binding, checking->number, result);
+    const char *draw = NULL;
+    if (result->elements > 0)
+        draw_sampled(checking->task_case, result->draw, &draw);
+    else
+        draw = checking->draws[result->draw - checking->first].name;
+    report_launch(judging, checking->binding, checking->number, result, draw);
     return result->elements > 0 || keep_arrays(judging, checking->binding->part,
                                                &checking->draws[result->draw - checking->first]);
 }
@@ -374,6 +405,19 @@ static void finish(struct judging *judging)
         conclude(judging, OUTCOME_UNSUPPORTED, "the kernel holds for none of the task's cases");
 }
 
+static void take_binary(struct judging *judging)
+{
+    const struct judge_options *options = judging->options;
+    struct binary_facts *facts = arena_new(judging->arena, struct binary_facts);
+    *facts = judging->compiled->binary;
+    judging->verdict->binary = facts;
+    if (!options->known || !facts->hash[0] ||
+        !options->known(options->context, judging->number, facts->hash))
+        return;
+    judging->verdict->known = true;
+    conclude(judging, OUTCOME_UNSUPPORTED, "it was not judged: the same binary was judged before");
+}
+
 static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
@@ -385,6 +429,8 @@ static bool compile(struct judging *judging)
     for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
         text_printf(&flags, " %s", *flag);
     verdict->compiler = flags.at;
+    if (judging->compiled->done && judging->compiled->inspect)
+        take_binary(judging);
     if (judging->compiled->done)
         return true;
     conclude(judging, OUTCOME_COMPILE_ERROR, "the kernel does not compile");
@@ -467,6 +513,8 @@ static void session_run(void *context)
     for (int i = 0; good && i < session->count; i++)
         good = compile_prepare(session->arena, session->sources[i], &session->compiled[i],
                                session->error);
+    for (int i = 0; i < session->count; i++)
+        session->compiled[i].inspect = options->inspect;
     if (good)
         session->ahead =
             ahead_start(session->arena, session->compiled, session->count, job_count(options));

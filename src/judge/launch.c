@@ -373,11 +373,18 @@ static void work(const struct launch *launch, const char *runner, struct launch_
     struct worker worker = {
         .launch = launch, .part = launch->binding->part, .result = result, .slots = 2};
     result->outcome = OUTCOME_JUDGE_FAULT;
+    struct counters counters;
     bool good = worker_make_buffers(&worker) && worker_start_cell(&worker, runner);
+    bool count = good && launch->count;
+    if (count)
+        counters_open(&counters, worker.process.pid);
     for (int draw = 0; good && draw < launch->draw_count; draw++) {
         result->draw = draw;
         good = check_draw(&worker, draw);
+        result->calls += 2;
     }
+    if (count)
+        counters_close(&counters, &result->counters);
     sandbox_kill(&worker.process);
     if (good)
         result->outcome = OUTCOME_OK;

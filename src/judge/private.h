@@ -9,6 +9,7 @@
 #include "judge/tool.h"
 #include "kernel/kernel.h"
 #include "oracle/oracle.h"
+#include "os/counters.h"
 
 enum { JUDGE_MAX_DRAWS = 8 };
 
@@ -22,6 +23,8 @@ struct compiled {
     const char *output;    /* what the compiler said */
     unsigned layers;       /* it was confined by */
     double seconds;
+    bool inspect;               /* wanted: look at what was made of it */
+    struct binary_facts binary; /* when done and wanted */
 };
 
 /* False only when the compiler could not be run at all. */
@@ -99,6 +102,7 @@ struct draw {
     struct array *expected; /* one per output, not rounded */
     double **limits;        /* per output, per element; NULL: must be exact */
     struct keys *keys;      /* per output; NULL: no index output has any */
+    bool sampled;           /* expected are chosen elements, which are no neighbours */
 };
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
@@ -189,12 +193,32 @@ struct comparison {
     double expected, got, limit;
     int64_t wrong, total;
     double worst; /* in units of the limit */
-    char pattern[120];
+    char pattern[200];
+    enum mismatch_place place;
+    enum mismatch_change change;
+    double number;
+    int dimension;
 };
 
 /* `bytes` are the outputs as the kernel left them, in their own types. */
 void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
                      const void *const *bytes, struct comparison *comparison);
+
+/* ---- patterns (pattern.c): where wrong elements lie, and what they are instead ---- */
+
+struct pattern_view {
+    const struct array *expected;
+    const double *limits; /* or NULL */
+    enum dtype dtype;
+    const char *bytes; /* what the kernel left */
+    bool sampled;
+};
+
+/* Fills in what is said of the elements that are off; there is at least one. */
+void pattern_find(const struct pattern_view *view, struct comparison *comparison);
+/* The error of an element against the expected value of another, in units of the latter's limit. */
+double pattern_error(const struct pattern_view *view, int64_t got, int64_t expected);
+double pattern_got(const struct pattern_view *view, int64_t element);
 
 /* ---- sampled cases (sample.c) ---- */
 
@@ -224,6 +248,7 @@ struct launch {
     bool deterministic;
     bool opens_libraries;            /* a baseline of ours: it may read the system's libraries */
     const struct sampling *sampling; /* instead of draws: a case too large to evaluate whole */
+    bool count;                      /* what the processor counts while it is called */
 };
 
 struct launch_result {
@@ -232,8 +257,10 @@ struct launch_result {
     unsigned layers;
     bool not_loaded; /* the system refused to load the kernel */
     struct comparison comparison;
-    int64_t sampled, elements; /* with sampling: so many of so many were compared, per draw */
-    uint64_t hash;             /* with sampling: of the outputs of the first draw */
+    int64_t sampled, elements;      /* with sampling: so many of so many were compared, per draw */
+    uint64_t hash;                  /* with sampling: of the outputs of the first draw */
+    struct counter_values counters; /* over `calls` calls */
+    int calls;
     char message[400], detail[400];
 };
 

@@ -194,6 +194,7 @@ static void take_expected(struct sample *s)
 {
     const struct ir_part *part = s->worker->part;
     size_t outputs = (size_t)part->output_count + 1;
+    s->draw.sampled = true;
     s->draw.expected = arena_array(s->arena, outputs, sizeof *s->draw.expected);
     s->draw.limits = arena_array(s->arena, outputs, sizeof *s->draw.limits);
     s->got = arena_array(s->arena, outputs, sizeof *s->got);

@@ -55,27 +55,35 @@ static int run_in_worker(const struct sandbox_policy *policy, const struct sandb
  * All of it is read, so that the tool does not wait for us, but only the beginning is kept. False
  * when it could not be read: a tool that nobody listens to ends in ways that are not its own.
  */
-static bool read_all(int descriptor, char *text)
+static bool read_all(int descriptor, char *text, size_t most, struct tool_run *run)
 {
     char rest[4096];
     size_t length = 0;
     bool good = true;
     for (;;) {
-        bool full = length == OUTPUT_MOST;
+        bool full = length == most;
         ssize_t got = full ? read(descriptor, rest, sizeof rest)
-                           : read(descriptor, text + length, OUTPUT_MOST - length);
+                           : read(descriptor, text + length, most - length);
         good = got >= 0 || errno == EINTR;
         if (got == 0 || !good)
             break;
+        run->more |= full && got > 0;
         if (!full && got > 0)
             length += (size_t)got;
     }
     text[length] = 0;
+    run->length = length;
     return good;
 }
 
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run)
+{
+    tool_run_most(arena, arguments, folder, seconds, OUTPUT_MOST, run);
+}
+
+void tool_run_most(struct arena *arena, const char *const *arguments, const char *folder,
+                   int seconds, size_t most, struct tool_run *run)
 {
     const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                        arena_printf(arena, "TMPDIR=%s", folder), "LC_ALL=C", NULL};
@@ -91,7 +99,7 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
                                     .file_bytes = 256 << 20,
                                     .seconds = seconds};
     int ends[2], status = 0;
-    char *output = arena_alloc(arena, OUTPUT_MOST + 1); /* nothing is allocated once it runs */
+    char *output = arena_alloc(arena, most + 1); /* nothing is allocated once it runs */
     *run = (struct tool_run){.output = output};
     sandbox_available();
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -106,7 +114,7 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
         _exit(run_in_worker(&policy, &program));
     }
     close(ends[1]);
-    bool heard = worker > 0 && read_all(ends[0], output);
+    bool heard = worker > 0 && read_all(ends[0], output, most, run);
     close(ends[0]);
     while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
         ;

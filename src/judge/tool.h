@@ -11,12 +11,17 @@
 struct tool_run {
     bool started, in_time; /* not started: the judge's fault */
     int status;            /* exit status; -1: ended by a signal */
-    const char *output;    /* the first 16 KB of what it said */
+    const char *output;    /* the first 16 KB of what it said, unless more was asked for */
+    size_t length;         /* of output */
+    bool more;             /* it said more than that */
     double seconds;
 };
 
 /* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run);
+/* The same, keeping up to `most` bytes of what it says. */
+void tool_run_most(struct arena *arena, const char *const *arguments, const char *folder,
+                   int seconds, size_t most, struct tool_run *run);
 
 #endif

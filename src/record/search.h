@@ -28,7 +28,7 @@ enum diagnosis_class {
 const char *diagnosis_name(enum diagnosis_class class); /* "memory" */
 bool diagnosis_parse(const char *name, enum diagnosis_class *class);
 
-enum { DIAGNOSIS_EVIDENCE = 12, DIAGNOSIS_ACTIONS = 6 };
+enum { DIAGNOSIS_EVIDENCE = 16, DIAGNOSIS_ACTIONS = 6 };
 
 struct diagnosis_fact { /* a number that shows it */
     const char *name;   /* "bytes moved" */

@@ -15,6 +15,20 @@ const char *outcome_name(enum outcome outcome)
     return outcome < OUTCOME_COUNT ? names[outcome] : "judge-fault";
 }
 
+const char *mismatch_place_name(enum mismatch_place place)
+{
+    static const char *const names[] = {"scattered", "everywhere", "single",   "tail",
+                                        "rows",      "columns",    "boundary", "regular"};
+    return place < MISMATCH_PLACE_COUNT ? names[place] : "scattered";
+}
+
+const char *mismatch_change_name(enum mismatch_change change)
+{
+    static const char *const names[] = {"",       "nan",    "not written", "zero",
+                                        "scaled", "offset", "transposed",  "shifted"};
+    return change < MISMATCH_CHANGE_COUNT ? names[change] : "";
+}
+
 static void write_interval(struct json *json, const char *key, const struct interval *interval)
 {
     json_object(json, key);
@@ -51,6 +65,45 @@ static void write_times(struct json *json, const struct case_result *result)
     json_end(json);
 }
 
+static void write_binary(struct json *json, const struct binary_facts *binary)
+{
+    json_object(json, "binary");
+    json_string(json, "hash", binary->hash);
+    json_string(json, "unread", binary->unread);
+    if (binary->read) {
+        json_int(json, "code_bytes", binary->code_bytes);
+        json_int(json, "instructions", binary->instructions);
+        json_int(json, "innermost_loops", binary->loops);
+        json_int(json, "vector_bits", binary->vector_bits);
+        json_int(json, "vector", binary->vector);
+        json_int(json, "scalar", binary->scalar);
+        json_int(json, "multiply_adds", binary->fused);
+        json_int(json, "spills", binary->spills);
+        json_int(json, "gathers", binary->gathers);
+        json_int(json, "divisions", binary->divisions);
+        json_int(json, "calls", binary->calls);
+    }
+    json_end(json);
+}
+
+static void write_counts(struct json *json, const struct counts *counts)
+{
+    json_object(json, "counters");
+    json_string(json, "case", counts->case_text);
+    json_string(json, "missing", counts->missing);
+    if (counts->nanoseconds > 0)
+        json_double(json, "nanoseconds", counts->nanoseconds);
+    if (counts->cycles > 0)
+        json_double(json, "cycles", counts->cycles);
+    if (counts->instructions > 0)
+        json_double(json, "instructions", counts->instructions);
+    if (counts->cycles > 0) {
+        json_double(json, "cache_misses", counts->cache_misses);
+        json_double(json, "branch_misses", counts->branch_misses);
+    }
+    json_end(json);
+}
+
 void verdict_write(struct json *json, const char *name, const struct verdict *verdict)
 {
     json_object(json, NULL);
@@ -73,6 +126,9 @@ void verdict_write(struct json *json, const char *name, const struct verdict *ve
         json_int(json, "wrong", mismatch->wrong);
         json_int(json, "total", mismatch->total);
         json_string(json, "pattern", mismatch->pattern);
+        json_string(json, "place", mismatch_place_name(mismatch->place));
+        json_string(json, "change", mismatch_change_name(mismatch->change));
+        json_string(json, "draw", mismatch->draw);
         json_end(json);
     }
     json_array(json, "cases");
@@ -92,6 +148,10 @@ void verdict_write(struct json *json, const char *name, const struct verdict *ve
         json_end(json);
     }
     json_end(json);
+    if (verdict->binary)
+        write_binary(json, verdict->binary);
+    if (verdict->counts)
+        write_counts(json, verdict->counts);
     json_string(json, "isolation", verdict->isolation);
     json_string(json, "compiler", verdict->compiler);
     json_double(json, "compile_seconds", verdict->compile_seconds);

@@ -26,6 +26,34 @@ enum outcome {
 
 const char *outcome_name(enum outcome outcome); /* "out-of-bounds" */
 
+/* Where wrong elements lie, and what they are instead of what was expected. */
+enum mismatch_place {
+    MISMATCH_SCATTERED,
+    MISMATCH_EVERYWHERE,
+    MISMATCH_SINGLE,
+    MISMATCH_TAIL,     /* the end of the tensor, of every row, or the last rows */
+    MISMATCH_ROWS,     /* whole rows */
+    MISMATCH_COLUMNS,  /* the same places of all rows */
+    MISMATCH_BOUNDARY, /* at edges only */
+    MISMATCH_REGULAR,  /* every so-and-so-manieth */
+    MISMATCH_PLACE_COUNT
+};
+
+enum mismatch_change {
+    MISMATCH_OTHER,
+    MISMATCH_NAN,
+    MISMATCH_UNWRITTEN, /* what the buffer held before the call */
+    MISMATCH_ZERO,
+    MISMATCH_SCALED,     /* by one factor */
+    MISMATCH_OFFSET,     /* by one amount */
+    MISMATCH_TRANSPOSED, /* two dimensions exchanged */
+    MISMATCH_SHIFTED,    /* the value of a neighbour */
+    MISMATCH_CHANGE_COUNT
+};
+
+const char *mismatch_place_name(enum mismatch_place place);    /* "tail" */
+const char *mismatch_change_name(enum mismatch_change change); /* "scaled"; "" for OTHER */
+
 /* The first element that is wrong. */
 struct mismatch {
     const char *tensor;
@@ -34,6 +62,11 @@ struct mismatch {
     double expected, got, limit; /* integers as doubles where they fit */
     int64_t wrong, total;        /* elements of this tensor */
     const char *pattern;         /* a sentence: "every element from row 64 on" */
+    enum mismatch_place place;
+    enum mismatch_change change;
+    double number;    /* SCALED: the factor, OFFSET: the amount, SHIFTED: by so many */
+    int dimension;    /* TRANSPOSED, SHIFTED: the (first) one, from 0 */
+    const char *draw; /* how its inputs were drawn: "large values"; or NULL */
 };
 
 /* How a kernel compares with a baseline, or with another kernel judged at the same time. */
@@ -65,6 +98,31 @@ struct case_result {
     int speedup_count;
 };
 
+/* What the compiler made of a kernel: what its innermost loops are made of. */
+struct binary_facts {
+    char hash[65];      /* of all that is loaded; "": the object could not be read */
+    bool read;          /* the disassembly was: what follows is known */
+    int instructions;   /* in all functions of the kernel itself */
+    int loops;          /* innermost ones: a jump back with no other in between */
+    int vector;         /* vector instructions in innermost loops... */
+    int scalar;         /* ...and scalar floating-point ones */
+    int vector_bits;    /* the widest registers used in innermost loops; 0: none */
+    int fused;          /* multiply-adds in innermost loops */
+    int spills;         /* vector stores to and loads from the stack in innermost loops */
+    int gathers;        /* gathered loads in innermost loops */
+    int divisions;      /* divisions and square roots in innermost loops */
+    int calls;          /* calls in innermost loops */
+    int64_t code_bytes; /* of the kernel's functions */
+    const char *unread; /* why the disassembly was not read; NULL when it was */
+};
+
+/* What the processor counted, per call; 0: not counted. */
+struct counts {
+    double nanoseconds, cycles, instructions, cache_misses, branch_misses;
+    const char *case_text;
+    const char *missing; /* why some were not counted, or NULL */
+};
+
 struct verdict {
     enum outcome outcome;
     char message[400];         /* one sentence */
@@ -73,8 +131,11 @@ struct verdict {
     struct mismatch *mismatch; /* NULL unless wrong, inaccurate or unstable */
     struct case_result *cases;
     int case_count;
-    const char *isolation; /* layers in force, "user pid net landlock seccomp" */
-    const char *compiler;  /* version and flags */
+    const char *isolation;             /* layers in force, "user pid net landlock seccomp" */
+    const char *compiler;              /* version and flags */
+    const struct binary_facts *binary; /* where asked for and compiled, else NULL */
+    const struct counts *counts;       /* where asked for, of the last case checked; else NULL */
+    bool known; /* not judged: whoever asked knows this binary already (judge_options.known) */
     double compile_seconds, check_seconds;
 };
 

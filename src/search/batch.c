@@ -56,7 +56,7 @@ static bool record_proposal(struct search *search, struct search_node *node, con
 /* ---- after ---- */
 
 static void diagnose_node(struct search *search, struct search_node *node,
-                          const struct search_judgement *judgement, struct arena *scratch)
+                          const struct search_judgement *judgement)
 {
     struct skeleton_cost cost = skeleton_predict(search->program, node->plan);
     const struct ir_binding *binding = search->program->binding;
@@ -71,9 +71,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
         .threads = search->threads,
         .machine = &search->machine,
         .rates = &search->rates,
-        .binary = judgement->facts,
     };
-    (void)scratch;
     diagnose(search->arena, &subject, &node->diagnosis);
 }
 
@@ -90,7 +88,11 @@ static bool record_verdict(struct search *search, struct search_node *node,
     record->microseconds = judgement->microseconds;
     node->speedup = judgement->speedup;
     record->floor = judgement->floor;
-    record->binary = judgement->binary ? arena_string(search->arena, judgement->binary) : NULL;
+    if (judgement->binary) {
+        record->binary = arena_string(search->arena, judgement->binary);
+        if (!map_get(&search->by_binary, record->binary))
+            map_set(&search->by_binary, record->binary, node);
+    }
     record->diagnosis = node->diagnosis.class;
     record->note = node->diagnosis.text;
     if (!search->engine)
@@ -104,6 +106,42 @@ static bool record_verdict(struct search *search, struct search_node *node,
     json_end(&json);
     record->verdict = put_object(search, text.at, error);
     return record->verdict && search->engine->candidate_judge(search->store, record, error);
+}
+
+/* What came of another plan that gave the same binary. */
+static bool record_twin(struct search *search, struct search_node *node,
+                        const struct search_judgement *judgement, const struct search_node *twin,
+                        struct error *error)
+{
+    struct candidate *record = &node->record;
+    const struct candidate *judged = &twin->record;
+    node->diagnosis = twin->diagnosis;
+    node->diagnosis.text = arena_printf(search->arena, "the same binary as candidate %lld: %s",
+                                        (long long)judged->id, twin->diagnosis.text);
+    record->judged = true;
+    record->outcome = judged->outcome;
+    record->fitness = judged->fitness;
+    record->microseconds = judged->microseconds;
+    record->floor = judged->floor;
+    record->verdict = judged->verdict;
+    record->binary = arena_string(search->arena, judgement->binary);
+    record->diagnosis = node->diagnosis.class;
+    record->note = node->diagnosis.text;
+    search->twins++;
+    return !search->engine || search->engine->candidate_judge(search->store, record, error);
+}
+
+/* A leap, or a time below what the machine is known to take, is more often luck than skill. */
+static bool is_suspicious(const struct search *search, const struct search_node *node)
+{
+    enum { SETTLED = 12 };
+    static const double leap = 1.3;
+    const struct candidate *record = &node->record;
+    double before = search->best ? search->best->record.fitness : 0;
+    if (record->fitness <= before)
+        return false;
+    bool below = record->floor > 0 && record->microseconds < record->floor;
+    return below || (search->judged >= SETTLED && record->fitness > leap * before);
 }
 
 static bool learn(struct search *search, struct search_node *node, struct error *error)
@@ -125,33 +163,106 @@ static bool learn(struct search *search, struct search_node *node, struct error 
     return know_learn(know, node->parent->diagnosis.class, node->key, gain, error);
 }
 
+/* Who of those judged side by side is the fastest against the others; NULL: nobody compared. */
+static struct search_node *winner_of(struct search_node *const *nodes,
+                                     const struct search_judgement *judgements, int count)
+{
+    struct search_node *winner = NULL;
+    double best = -INFINITY;
+    for (int i = 0; i < count; i++) {
+        double score = 0;
+        if (!judgements[i].against || nodes[i]->record.fitness <= 0)
+            continue;
+        for (int k = 0; k < count; k++)
+            if (k != i && judgements[i].against[k] > 0)
+                score += log(judgements[i].against[k]);
+        if (score > best) {
+            best = score;
+            winner = nodes[i];
+        }
+    }
+    return winner;
+}
+
+struct judged { /* a batch on its way */
+    struct arena scratch;
+    struct search_judgement *judgements;
+    const struct source **sources;
+    struct plan **plans;
+};
+
+static bool write_kernels(struct search *search, struct search_node *const *nodes, int count,
+                          struct judged *judged, struct error *error)
+{
+    struct skeleton_program program = *search->program;
+    program.arena = &judged->scratch;
+    for (int i = 0; i < count; i++) {
+        struct text text = text_new(&judged->scratch);
+        struct source *source = arena_new(&judged->scratch, struct source);
+        propose_source(&program, nodes[i]->plan, search->op, &text);
+        *source = (struct source){"kernel.c", text.at, text.length};
+        judged->sources[i] = source;
+        judged->plans[i] = nodes[i]->plan;
+        if (!record_proposal(search, nodes[i], text.at, &judged->scratch, error))
+            return false;
+    }
+    return true;
+}
+
+/* What is known so far, so that a killed run can go on from it. */
+static bool save_progress(struct search *search, struct error *error)
+{
+    struct run run = search->run;
+    if (!search->engine)
+        return true;
+    run.seconds = search_elapsed(search);
+    run.best = search->best ? search->best->record.id : 0;
+    return search->engine->run_update(search->store, &run, error);
+}
+
+static bool judge_again(struct search *search, struct search_node *node, struct error *error)
+{
+    double before = node->record.fitness;
+    search->repeats++;
+    if (!search_judge_batch(search, &node, 1, true, error))
+        return false;
+    search->best = search_best_of(&search->nodes);
+    const char *text = arena_printf(search->arena, "candidate %lld: %.4g times, then %.4g",
+                                    (long long)node->record.id, before, node->record.fitness);
+    return !search->engine ||
+           search->engine->event_add(search->store, search->run.id, "measured again", text, error);
+}
+
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
                         bool again, struct error *error)
 {
-    struct arena scratch = {0};
-    struct search_judgement *judgements = arena_array(&scratch, (size_t)count, sizeof *judgements);
-    const struct source **sources = arena_array(&scratch, (size_t)count, sizeof *sources);
-    struct plan **plans = arena_array(&scratch, (size_t)count, sizeof *plans);
-    struct skeleton_program program = *search->program;
-    program.arena = &scratch;
-    bool fine = true;
-    for (int i = 0; i < count && fine; i++) {
-        struct text text = text_new(&scratch);
-        struct source *source = arena_new(&scratch, struct source);
-        propose_source(&program, nodes[i]->plan, search->op, &text);
-        *source = (struct source){"kernel.c", text.at, text.length};
-        sources[i] = source;
-        plans[i] = nodes[i]->plan;
-        fine = record_proposal(search, nodes[i], text.at, &scratch, error);
-    }
+    struct judged judged = {0};
+    struct search_node *doubtful[SEARCH_BATCH];
+    int doubts = 0;
+    judged.judgements = arena_array(&judged.scratch, (size_t)count, sizeof *judged.judgements);
+    judged.sources = arena_array(&judged.scratch, (size_t)count, sizeof *judged.sources);
+    judged.plans = arena_array(&judged.scratch, (size_t)count, sizeof *judged.plans);
     const struct search_judge *judge = &search->options->judge;
-    fine = fine &&
-           judge->judge(judge->context, &scratch, sources, plans, count, again, judgements, error);
+    bool fine = write_kernels(search, nodes, count, &judged, error) &&
+                judge->judge(judge->context, &judged.scratch, judged.sources, judged.plans, count,
+                             again, judged.judgements, error);
     for (int i = 0; i < count && fine; i++) {
-        diagnose_node(search, nodes[i], &judgements[i], &scratch);
-        fine = record_verdict(search, nodes[i], &judgements[i], &scratch, error) &&
-               (again || learn(search, nodes[i], error));
+        const struct search_judgement *judgement = &judged.judgements[i];
+        const struct search_node *twin =
+            judgement->same_as ? nodes[judgement->same_as - 1] : judgement->twin;
+        if (twin) {
+            fine = record_twin(search, nodes[i], judgement, twin, error);
+        } else {
+            diagnose_node(search, nodes[i], judgement);
+            fine = record_verdict(search, nodes[i], judgement, &judged.scratch, error);
+            if (fine && !again && doubts < SEARCH_BATCH && is_suspicious(search, nodes[i]))
+                doubtful[doubts++] = nodes[i];
+        }
+        fine = fine && (again || learn(search, nodes[i], error));
     }
-    arena_release(&scratch);
-    return fine;
+    search->winner = fine && again ? winner_of(nodes, judged.judgements, count) : NULL;
+    arena_release(&judged.scratch);
+    for (int i = 0; i < doubts && fine; i++)
+        fine = judge_again(search, doubtful[i], error);
+    return fine && (again || save_progress(search, error));
 }

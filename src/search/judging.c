@@ -57,6 +57,86 @@ static void note_fastest(struct judging *judging, const struct verdict *verdict)
     }
 }
 
+/* ---- the same binary ---- */
+
+/* Lines of the manifest that say how a kernel is called; the rest of it is for people. */
+static bool is_request(const char *line)
+{
+    static const char *const words[] = {"// op ", "// holds ", "// scratch ", "// threads "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(line, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+const char *judging_key(struct arena *arena, const struct source *source, const char *binary)
+{
+    struct text all = text_new(arena);
+    char hex[65];
+    text_printf(&all, "%s\n", binary);
+    for (const char *line = source->text; line[0] == '/' && line[1] == '/';) {
+        size_t length = strcspn(line, "\n");
+        if (is_request(line))
+            text_printf(&all, "%.*s\n", (int)length, line);
+        line += length + (line[length] != 0);
+    }
+    sha256_hex(all.at, all.length, hex);
+    return arena_string(arena, hex);
+}
+
+struct batch {
+    struct judging *judging;
+    struct arena *arena;
+    const struct source *const *kernels;
+    struct search_judgement *judgements;
+};
+
+static bool is_known(void *context, int number, const char *binary)
+{
+    struct batch *batch = context;
+    struct search_judgement *own = &batch->judgements[number];
+    own->binary = judging_key(batch->arena, batch->kernels[number], binary);
+    own->twin = batch->judging->binaries ? map_get(batch->judging->binaries, own->binary) : NULL;
+    for (int i = 0; !own->twin && !own->same_as && i < number; i++) {
+        const struct search_judgement *other = &batch->judgements[i];
+        if (other->binary && !other->twin && strcmp(other->binary, own->binary) == 0)
+            own->same_as = i + 1;
+    }
+    return own->twin || own->same_as;
+}
+
+/* ---- a batch ---- */
+
+/* Finalists against each other, geometric mean over the timed cases. */
+static const double *compare_pairs(struct arena *arena, const struct verdict *verdict, int count)
+{
+    double *against = arena_array(arena, (size_t)count, sizeof *against);
+    for (int other = 0; other < count; other++) {
+        const char *name = arena_printf(arena, "%s%d", beside, other + 1);
+        double sum = 0;
+        int seen = 0;
+        for (int c = 0; c < verdict->case_count; c++)
+            for (int i = 0; i < verdict->cases[c].speedup_count; i++) {
+                const struct speedup *speedup = &verdict->cases[c].speedups[i];
+                if (strcmp(speedup->baseline, name) != 0 || !(speedup->ratio.middle > 0))
+                    continue;
+                sum += log(speedup->ratio.middle);
+                seen++;
+            }
+        against[other] = seen ? exp(sum / seen) : NAN;
+    }
+    return against;
+}
+
+static void take_times(struct search_judgement *judgement, const struct verdict *verdict)
+{
+    judgement->microseconds = NAN;
+    for (int c = 0; c < verdict->case_count && isnan(judgement->microseconds); c++) {
+        judgement->microseconds = verdict->cases[c].microseconds;
+        judgement->floor = verdict->cases[c].floor;
+    }
+}
+
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
                    struct plan *const *plans, int count, bool finalists,
                    struct search_judgement *judgements, struct error *error)
@@ -66,32 +146,33 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     const char *const only[] = {judging->fastest, NULL};
     struct verdict *verdicts = arena_array(arena, (size_t)count, sizeof *verdicts);
     const struct source **named = arena_array(arena, (size_t)count, sizeof *named);
+    struct batch batch = {judging, arena, kernels, judgements};
     (void)plans;
     for (int i = 0; i < count; i++) {
         struct source *copy = arena_new(arena, struct source);
         *copy = *kernels[i];
         copy->name = arena_printf(arena, "%s%d", beside, i + 1);
         named[i] = copy;
+        judgements[i] = (struct search_judgement){0};
     }
+    options.inspect = true;
+    options.context = &batch;
     if (judging->fastest)
         options.baselines = only;
     if (finalists)
         options.time_seconds *= 3;
+    else
+        options.known = is_known;
     if (!judge_kernels(arena, judging->task, named, count, &options, verdicts, error))
         return false;
     for (int i = 0; i < count; i++) {
-        judgements[i] = (struct search_judgement){.verdict = &verdicts[i],
-                                                  .fitness = judging_fitness(&verdicts[i]),
-                                                  .speedup = judging_speedup(&verdicts[i]),
-                                                  .microseconds = NAN};
+        judgements[i].verdict = &verdicts[i];
+        judgements[i].fitness = judging_fitness(&verdicts[i]);
+        judgements[i].speedup = judging_speedup(&verdicts[i]);
+        if (finalists)
+            judgements[i].against = compare_pairs(arena, &verdicts[i], count);
+        take_times(&judgements[i], &verdicts[i]);
         note_fastest(judging, &verdicts[i]);
-        for (int c = 0; c < verdicts[i].case_count; c++) {
-            const struct case_result *result = &verdicts[i].cases[c];
-            if (isnan(result->microseconds) || !isnan(judgements[i].microseconds))
-                continue;
-            judgements[i].microseconds = result->microseconds;
-            judgements[i].floor = result->floor;
-        }
     }
     return true;
 }

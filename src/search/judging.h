@@ -12,6 +12,7 @@ struct judging {
     struct judge_options options; /* time_seconds: of a batch; finalists get three times that */
     const char *fastest;          /* baseline, once it is known: the others are left out then */
     struct arena *arena;          /* as long as the run */
+    const struct map *binaries;   /* what was judged already: hash -> search_node; or NULL */
 };
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
@@ -23,5 +24,8 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
 double judging_fitness(const struct verdict *verdict);
 /* The same with its interval; all 0: none was timed. */
 struct interval judging_speedup(const struct verdict *verdict);
+
+/* What a kernel is for the judge: its binary and what its manifest asks for. 64 digits. */
+const char *judging_key(struct arena *arena, const struct source *source, const char *binary);
 
 #endif

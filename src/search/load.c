@@ -1,16 +1,25 @@
 /*
  * A run that goes on: its candidates from the store, as they were judged. Those that were in flight
- * when it ended are proposed anew by whoever comes to them.
+ * when it ended are judged first.
  */
 #include <string.h>
 
 #include "search/private.h"
 
+/* Nodes come in the order of their numbers. */
 static struct search_node *find_node(const struct search *search, int64_t id)
 {
-    for (size_t i = 0; id && i < search->nodes.count; i++)
-        if (search->nodes.at[i]->record.id == id)
-            return search->nodes.at[i];
+    size_t low = 0, high = search->nodes.count;
+    while (id && low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct search_node *node = search->nodes.at[middle];
+        if (node->record.id == id)
+            return node;
+        if (node->record.id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }
 
@@ -39,6 +48,10 @@ static void take_candidate(struct search *search, const struct candidate *candid
                                          .text = candidate->note ? candidate->note : ""};
     if (node->parent)
         node->parent->children++;
+    if (!candidate->judged)
+        return;
+    if (candidate->binary && !map_get(&search->by_binary, candidate->binary))
+        map_set(&search->by_binary, candidate->binary, node);
     search->judged++;
     search->seen.outcomes[candidate->outcome]++;
     search->seen.right += candidate->outcome == OUTCOME_OK;
@@ -55,7 +68,7 @@ static void take_candidate(struct search *search, const struct candidate *candid
 bool search_load(struct search *search, struct error *error)
 {
     struct store_candidates list = {0};
-    struct candidate_query query = {.run = search->run.id, .judged_only = true};
+    struct candidate_query query = {.run = search->run.id};
     if (!search->engine->candidate_list(search->store, search->arena, &query, &list, error))
         return false;
     for (size_t i = 0; i < list.count; i++) {

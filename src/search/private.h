@@ -17,6 +17,8 @@ void search_order(struct search *search, enum diagnosis_class diagnosis, struct 
                   int count);
 /* What an earlier sitting of the run left in the store. */
 bool search_load(struct search *search, struct error *error);
+/* Seconds spent on the run, over all its sittings. */
+double search_elapsed(const struct search *search);
 /* False: the run is to end. */
 bool search_tell(struct search *search, const char *doing);
 

@@ -44,7 +44,7 @@ static double real_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static double elapsed(const struct search *search)
+double search_elapsed(const struct search *search)
 {
     double now = search->options->clock ? search->options->clock() : real_clock();
     return search->run.seconds + now - search->started;
@@ -160,7 +160,7 @@ static bool is_over(const struct search *search, enum search_end *end)
 {
     const struct search_budget *budget = &search->options->budget;
     const struct candidate *best = search->best ? &search->best->record : NULL;
-    if (budget->seconds > 0 && elapsed(search) >= budget->seconds)
+    if (budget->seconds > 0 && search_elapsed(search) >= budget->seconds)
         *end = SEARCH_TIME;
     else if (budget->evaluations > 0 && search->judged >= budget->evaluations)
         *end = SEARCH_EVALUATIONS;
@@ -179,7 +179,7 @@ static bool is_over(const struct search *search, enum search_end *end)
 bool search_tell(struct search *search, const char *doing)
 {
     struct search_progress *seen = &search->seen;
-    seen->elapsed = elapsed(search);
+    seen->elapsed = search_elapsed(search);
     seen->judged = search->judged;
     seen->best = search->best;
     seen->per_second = seen->elapsed > 0 ? (double)search->judged / seen->elapsed : 0;
@@ -210,7 +210,7 @@ static bool judge_finalists(struct search *search, struct error *error)
         return true;
     if (!search_judge_batch(search, finalists.at, (int)finalists.count, true, error))
         return false;
-    search->best = search_best_of(&finalists);
+    search->best = search->winner ? search->winner : search_best_of(&finalists);
     if (!search->best)
         search->best = search_best_of(&search->nodes);
     return true;
@@ -290,7 +290,7 @@ static bool finish(struct search *search, enum search_end end, struct error *err
     struct know *know = search->options->know;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    run->seconds = elapsed(search);
+    run->seconds = search_elapsed(search);
     run->ended = (double)now.tv_sec;
     run->best = search->best ? search->best->record.id : 0;
     run->state = end == SEARCH_FAILED ? RUN_FAILED : end == SEARCH_STOPPED ? RUN_STOPPED : RUN_DONE;
@@ -308,6 +308,7 @@ enum search_end search_run(struct search *search, struct error *error)
     search->started = search->options->clock ? search->options->clock() : real_clock();
     search->random = random_new(search->options->seed, 0x5ea3c4);
     search->by_hash = map_new(search->arena);
+    search->by_binary = map_new(search->arena);
     search->run.state = RUN_RUNNING;
     bool ready = !search->engine ||
                  (search->run.id == 0 ? search->engine->run_add(search->store, &search->run, error)

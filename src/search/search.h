@@ -33,8 +33,13 @@ struct search_judgement {
     struct interval speedup; /* the same with its 95 % interval; all 0: not timed */
     double microseconds;     /* of the first timed case; nan: not timed */
     double floor;
-    const char *binary;               /* hash of what the compiler made of it, or NULL */
-    const struct binary_facts *facts; /* or NULL */
+    const char *binary;       /* what the compiler made of it, and its manifest: a hash; or NULL */
+    struct search_node *twin; /* not judged: this one has the same binary; or NULL */
+    int same_as; /* not judged: kernel of the batch, counted from 1, with the same binary; 0: none
+                  */
+    /* Finalists: how many times as fast as each other kernel of the batch it is, side by side;
+     * nan: not compared. NULL: nobody compared them. */
+    const double *against;
 };
 
 struct search_judge {
@@ -133,11 +138,13 @@ struct search {
     struct rates rates; /* all 0: nothing was measured */
     struct random random;
     struct search_nodes nodes;
-    struct map by_hash; /* hash of a plan -> node */
+    struct map by_hash;   /* hash of a plan -> node */
+    struct map by_binary; /* search_judgement.binary -> node that was judged */
     struct search_node *best;
+    struct search_node *winner; /* of the kernels compared in pairs last, or NULL */
     struct search_island islands[SEARCH_ISLANDS];
     struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
-    int64_t judged, since_best, duplicates;
+    int64_t judged, since_best, duplicates, twins, repeats;
     double started;
     struct search_progress seen;
 };

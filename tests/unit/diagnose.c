@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge/binary.h"
 #include "test.h"
 
 static struct arena arena;
@@ -27,8 +28,8 @@ static struct diagnosis ask(double bytes, double operations, const struct binary
                                        .number = MACHINE_F32,
                                        .threads = 1,
                                        .machine = &machine,
-                                       .rates = &rates,
-                                       .binary = binary};
+                                       .rates = &rates};
+    verdict.binary = binary;
     rates.bandwidth[MACHINE_ONE][MACHINE_MEMORY][MACHINE_COPY] = 10e9;
     rates.compute[MACHINE_ONE][MACHINE_UNIT_AVX2][MACHINE_F32] = 100e9;
     diagnose(&arena, &subject, &diagnosis);
@@ -44,7 +45,7 @@ TEST(diagnose_tells_memory_from_instructions_from_waiting)
     CHECK_INT(ask(1e6, 100e6, NULL).class, DIAGNOSIS_INSTRUCTION);
     timed.microseconds = 100000;
     CHECK_INT(ask(100e6, 1e6, NULL).class, DIAGNOSIS_LATENCY);
-    struct binary_facts scalar = {.loops = 1, .scalar = 10, .vector = 1};
+    struct binary_facts scalar = {.read = true, .loops = 1, .scalar = 10, .vector = 1};
     struct diagnosis found = ask(100e6, 1e6, &scalar);
     CHECK_INT(found.class, DIAGNOSIS_INSTRUCTION);
     CHECK_STR(found.pattern, "scalar");
@@ -56,6 +57,7 @@ TEST(diagnose_names_what_is_wrong)
 {
     struct diagnosis diagnosis;
     struct mismatch mismatch = {.expected = 2, .got = 4, .wrong = 10, .total = 10, .pattern = ""};
+    mismatch.change = MISMATCH_SCALED;
     struct verdict wrong = {.outcome = OUTCOME_WRONG, .mismatch = &mismatch};
     struct diagnose_subject subject = {
         .verdict = &wrong, .which = -1, .machine = &machine, .rates = &rates};
@@ -63,6 +65,7 @@ TEST(diagnose_names_what_is_wrong)
     CHECK_INT(diagnosis.class, DIAGNOSIS_VALUES);
     CHECK_STR(diagnosis.pattern, "scaled");
     mismatch.got = NAN;
+    mismatch.change = MISMATCH_NAN;
     diagnose(&arena, &subject, &diagnosis);
     CHECK_STR(diagnosis.pattern, "nan");
     wrong = (struct verdict){.outcome = OUTCOME_COMPILE_ERROR};
@@ -94,7 +97,7 @@ TEST(diagnose_counts_innermost_loops)
                                "    1024:\tjne    1008 <kernel+0x8>\n"
                                "    1026:\tvdivss %xmm1,%xmm0,%xmm0\n"
                                "    102a:\tjmp    1000 <kernel>\n";
-    struct binary_facts facts;
+    struct binary_facts facts = {0};
     CHECK(binary_facts_read(text, sizeof text - 1, &facts));
     CHECK_INT(facts.instructions, 8);
     CHECK_INT(facts.loops, 1);

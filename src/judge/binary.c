@@ -1,11 +1,19 @@
 /*
  * Facts of a binary, from its disassembly: what the innermost loops are made of. An innermost loop
- * is the code between a jump back and its target when no other jump back lies in between.
+ * is the code between a jump back and its target when no other jump back lies in between. And the
+ * name of a binary: the hash of what is loaded of it.
+ *
+ * The object was made from what a kernel's author wrote: it may be anything.
  */
+#include "judge/binary.h"
+
+#include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/diagnose.h"
+#include "judge/private.h"
+#include "os/os.h"
 
 struct line { /* an instruction */
     uint64_t address;
@@ -142,7 +150,9 @@ bool binary_facts_read(const char *text, size_t length, struct binary_facts *fac
 {
     struct code code = {0};
     const char *end = text + length;
-    *facts = (struct binary_facts){0};
+    struct binary_facts empty = {0};
+    memcpy(empty.hash, facts->hash, sizeof empty.hash);
+    *facts = empty;
     for (const char *at = text; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         struct line line;
@@ -164,5 +174,84 @@ bool binary_facts_read(const char *text, size_t length, struct binary_facts *fac
         count_loops(&code, facts);
     }
     arena_release(&code.arena);
-    return facts->instructions > 0;
+    facts->read = facts->instructions > 0;
+    return facts->read;
+}
+
+/* ---- the name ---- */
+
+static bool lies_inside(uint64_t start, uint64_t size, size_t length)
+{
+    return start <= length && size <= length - start;
+}
+
+bool binary_hash(const char *bytes, size_t length, char hash[65])
+{
+    Elf64_Ehdr head;
+    struct sha256 sha;
+    unsigned char digest[32];
+    int loaded = 0;
+    if (length < sizeof head)
+        return false;
+    memcpy(&head, bytes, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_shentsize != sizeof(Elf64_Shdr) ||
+        !lies_inside(head.e_shoff, (uint64_t)head.e_shnum * sizeof(Elf64_Shdr), length))
+        return false;
+    sha256_start(&sha);
+    for (int i = 0; i < head.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, bytes + head.e_shoff + (size_t)i * sizeof section, sizeof section);
+        /* notes carry a hash of the file, places in the source and all */
+        if (!(section.sh_flags & SHF_ALLOC) || section.sh_type == SHT_NOTE)
+            continue;
+        uint64_t about[4] = {section.sh_type, section.sh_flags, section.sh_addr, section.sh_size};
+        sha256_add(&sha, about, sizeof about);
+        if (section.sh_type == SHT_NOBITS)
+            continue;
+        if (!lies_inside(section.sh_offset, section.sh_size, length))
+            return false;
+        sha256_add(&sha, bytes + section.sh_offset, section.sh_size);
+        loaded++;
+    }
+    sha256_finish(&sha, digest);
+    for (int i = 0; i < 32; i++)
+        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+    return loaded > 0;
+}
+
+/* ---- both ---- */
+
+static void disassemble(struct arena *arena, const char *library, const char *folder,
+                        struct binary_facts *facts)
+{
+    enum { SECONDS = 10 };
+    char *tool = process_find(arena, "objdump");
+    if (!tool) {
+        facts->unread = "objdump (binutils) is not installed";
+        return;
+    }
+    const char *const arguments[] = {tool,    "-d", "--no-show-raw-insn", "-j", ".text",
+                                     library, NULL};
+    struct tool_run run;
+    tool_run_most(arena, arguments, folder, SECONDS, BINARY_TEXT_BYTES, &run);
+    if (!run.started || !run.in_time || run.status != 0)
+        facts->unread = "objdump could not read it";
+    else if (run.more)
+        facts->unread = "its disassembly is too long";
+    else if (!binary_facts_read(run.output, run.length, facts))
+        facts->unread = "its instructions are not of x86-64";
+}
+
+void binary_inspect(const char *library, const char *folder, struct binary_facts *facts)
+{
+    struct arena scratch = {0};
+    struct error ignored;
+    size_t length;
+    *facts = (struct binary_facts){0};
+    const char *bytes = file_read(&scratch, library, BINARY_OBJECT_BYTES, &length, &ignored);
+    if (!bytes || !binary_hash(bytes, length, facts->hash))
+        facts->hash[0] = 0;
+    disassemble(&scratch, library, folder, facts);
+    arena_release(&scratch);
 }
