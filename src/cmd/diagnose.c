@@ -149,7 +149,7 @@ static void print_binary(struct text *out, const struct binary_facts *binary)
                 binary->divisions, binary->calls);
 }
 
-static void print_counts(struct text *out, const struct counts *counts)
+static void print_counts(struct text *out, const struct processor_counts *counts)
 {
     text_add(out, "    hardware counters: ");
     if (counts->missing)

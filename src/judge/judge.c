@@ -285,9 +285,9 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
 static void take_counts(struct judging *judging, const struct checking *checking)
 {
     const struct counter_values *seen = &checking->result.counters;
-    struct counts *counts = arena_new(judging->arena, struct counts);
+    struct processor_counts *counts = arena_new(judging->arena, struct processor_counts);
     double calls = checking->result.calls > 0 ? checking->result.calls : 1;
-    *counts = (struct counts){
+    *counts = (struct processor_counts){
         .nanoseconds = (double)seen->value[COUNTER_NANOSECONDS] / calls,
         .cycles = (double)seen->value[COUNTER_CYCLES] / calls,
         .instructions = (double)seen->value[COUNTER_INSTRUCTIONS] / calls,

@@ -86,7 +86,7 @@ static void write_binary(struct json *json, const struct binary_facts *binary)
     json_end(json);
 }
 
-static void write_counts(struct json *json, const struct counts *counts)
+static void write_counts(struct json *json, const struct processor_counts *counts)
 {
     json_object(json, "counters");
     json_string(json, "case", counts->case_text);

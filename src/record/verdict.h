@@ -117,7 +117,7 @@ struct binary_facts {
 };
 
 /* What the processor counted, per call; 0: not counted. */
-struct counts {
+struct processor_counts {
     double nanoseconds, cycles, instructions, cache_misses, branch_misses;
     const char *case_text;
     const char *missing; /* why some were not counted, or NULL */
@@ -134,8 +134,9 @@ struct verdict {
     const char *isolation;             /* layers in force, "user pid net landlock seccomp" */
     const char *compiler;              /* version and flags */
     const struct binary_facts *binary; /* where asked for and compiled, else NULL */
-    const struct counts *counts;       /* where asked for, of the last case checked; else NULL */
-    bool known; /* not judged: whoever asked knows this binary already (judge_options.known) */
+    const struct processor_counts
+        *counts; /* where asked for, of the last case checked; else NULL */
+    bool known;  /* not judged: whoever asked knows this binary already (judge_options.known) */
     double compile_seconds, check_seconds;
 };
 

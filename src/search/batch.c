@@ -115,6 +115,7 @@ static bool record_twin(struct search *search, struct search_node *node,
 {
     struct candidate *record = &node->record;
     const struct candidate *judged = &twin->record;
+    node->speedup = twin->speedup;
     node->diagnosis = twin->diagnosis;
     node->diagnosis.text = arena_printf(search->arena, "the same binary as candidate %lld: %s",
                                         (long long)judged->id, twin->diagnosis.text);

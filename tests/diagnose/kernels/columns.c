@@ -1,5 +1,5 @@
 // expect softmax values columns
-// elements 8 to 15 of every row are squared
+// elements 8 to 15 of every row are those of another op
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,6 +28,6 @@ int kernel(void *const *tensors, const int64_t *sizes, const double *scalars, vo
     softmax(x, y, n, d);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 8; j < 16; j++)
-            y[i * d + j] *= y[i * d + j] + 0.5f;
+            y[i * d + j] = x[i * d + j] * x[i * d + j] + 1;
     return 0;
 }
