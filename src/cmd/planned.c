@@ -198,6 +198,8 @@ bool planned_prepare(struct planned *planned)
     planned->ready = skeleton_program_new(arena, planned->program, &binding, &planned->target);
     if (planned->pins.count)
         planned->ready->pins = &planned->pins;
+    if (planned->task && planned->task->accuracy)
+        planned->ready->accuracy = machine_class_bits(planned->task->accuracy);
     return true;
 }
 
@@ -292,8 +294,9 @@ bool planned_seed(struct arena *scratch, const struct task *task, int which, int
     struct skeleton_target target = this_machine(scratch);
     if (threads > 0)
         target.threads = threads;
-    const struct skeleton_program *ready =
-        skeleton_program_new(scratch, program, &binding, &target);
+    struct skeleton_program *ready = skeleton_program_new(scratch, program, &binding, &target);
+    if (task->accuracy)
+        ready->accuracy = machine_class_bits(task->accuracy);
     int count = skeleton_seeds(ready, plans, PLANNED_SEEDS);
     for (int i = count - 1; i >= 0; i--) {
         if (plan_holds(scratch, task, program, &target, plans[i]))

@@ -40,8 +40,8 @@ bool loop_equal(loop_value a, loop_value b)
     return a->op == b->op && a->type.dtype == b->type.dtype && a->type.lanes == b->type.lanes &&
            a->integer == b->integer && memcmp(&a->number, &b->number, sizeof a->number) == 0 &&
            same_variable(a->variable, b->variable) && a->apply == b->apply && a->cast == b->cast &&
-           a->buffer == b->buffer && a->monoid == b->monoid && both_or_none(a->a, b->a) &&
-           both_or_none(a->b, b->b) && both_or_none(a->c, b->c) &&
+           a->buffer == b->buffer && a->monoid == b->monoid && a->words == b->words &&
+           both_or_none(a->a, b->a) && both_or_none(a->b, b->b) && both_or_none(a->c, b->c) &&
            both_or_none(a->offset, b->offset) && both_or_none(a->mask, b->mask) &&
            both_or_none(a->count, b->count) && both_or_none(a->otherwise, b->otherwise) &&
            same_pattern(a, b);

@@ -216,6 +216,38 @@ loop_value loop_shuffle(struct arena *arena, loop_value a, loop_value b, const i
     return expression;
 }
 
+/* ---- words of several operands ---- */
+
+loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
+                      int lanes)
+{
+    struct loop_expression *load = expression_new(arena, LOOP_WORDS, DTYPE_I32, lanes);
+    load->buffer = buffer;
+    load->offset = offset;
+    return load;
+}
+
+loop_value loop_pair(struct arena *arena, loop_value low, loop_value high)
+{
+    int lanes = low->type.lanes > high->type.lanes ? low->type.lanes : high->type.lanes;
+    struct loop_expression *expression = expression_new(arena, LOOP_PAIR, DTYPE_I32, lanes);
+    expression->a = loop_splat(arena, low, lanes);
+    expression->b = loop_splat(arena, high, lanes);
+    return expression;
+}
+
+loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, loop_value b,
+                    loop_value sum)
+{
+    struct loop_expression *expression =
+        expression_new(arena, LOOP_DOT, sum->type.dtype, sum->type.lanes);
+    expression->a = loop_splat(arena, a, sum->type.lanes);
+    expression->b = loop_splat(arena, b, sum->type.lanes);
+    expression->c = sum;
+    expression->words = words;
+    return expression;
+}
+
 /* ---- monoids of width 1 ---- */
 
 loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a, loop_value b)
@@ -410,6 +442,14 @@ struct loop_statement *loop_store(struct loop_block *block, const struct loop_bu
         loop_splat(block->arena, value, statement->scatter ? offset->type.lanes : buffer->lanes);
     if (value->type.lanes > 1)
         statement->value = value;
+    return statement;
+}
+
+struct loop_statement *loop_store_words(struct loop_block *block, const struct loop_buffer *buffer,
+                                        loop_value offset, loop_value value)
+{
+    struct loop_statement *statement = loop_store(block, buffer, offset, value);
+    statement->words = true;
     return statement;
 }
 

@@ -119,6 +119,32 @@ static bool check_shuffle(struct checker *checker, loop_value value)
     return true;
 }
 
+static bool is_words(loop_value value, int lanes)
+{
+    return value->type.dtype == DTYPE_I32 && value->type.lanes == lanes;
+}
+
+static bool check_dot(struct checker *checker, loop_value value)
+{
+    enum dtype sum = value->words == LOOP_BF16_BF16 ? DTYPE_F32 : DTYPE_I32;
+    if (!check_value(checker, value->a) || !check_value(checker, value->b) ||
+        !check_value(checker, value->c))
+        return false;
+    if (!is_words(value->a, value->type.lanes) || !is_words(value->b, value->type.lanes) ||
+        value->c->type.lanes != value->type.lanes || value->c->type.dtype != sum)
+        return wrong(checker, "what a dot product takes differs in type or lanes", "");
+    return true;
+}
+
+static bool check_pair(struct checker *checker, loop_value value)
+{
+    if (!check_value(checker, value->a) || !check_value(checker, value->b))
+        return false;
+    if (value->a->type.dtype != DTYPE_F32 || value->b->type.dtype != DTYPE_F32)
+        return wrong(checker, "a pair is not of f32", "");
+    return true;
+}
+
 static bool check_variable(struct checker *checker, const struct loop_variable *variable)
 {
     const struct ir_part *part = checker->kernel->part;
@@ -156,6 +182,10 @@ static bool check_value(struct checker *checker, loop_value value)
                (value->a->type.lanes == 1 || wrong(checker, "a vector is splat", ""));
     case LOOP_FOLD: return check_value(checker, value->a);
     case LOOP_SHUFFLE: return check_shuffle(checker, value);
+    case LOOP_WORDS:
+        return check_access(checker, value->buffer, value->offset, NULL, NULL, lanes, false);
+    case LOOP_PAIR: return check_pair(checker, value);
+    case LOOP_DOT: return check_dot(checker, value);
     }
     return wrong(checker, "no such expression", "");
 }
@@ -183,7 +213,10 @@ static bool check_store(struct checker *checker, const struct loop_statement *st
     if (!check_value(checker, value))
         return false;
     enum dtype wanted = loop_buffer_dtype(buffer), found = value->type.dtype;
-    if (wanted != found && !(dtype_is_float(wanted) && dtype_is_float(found)) &&
+    if (statement->words && (found != DTYPE_I32 || buffer->lanes > 1))
+        return wrong(checker, "what is stored as words is no words, to", buffer->name);
+    if (!statement->words && wanted != found &&
+        !(dtype_is_float(wanted) && dtype_is_float(found)) &&
         !(dtype_is_integer(wanted) && dtype_is_integer(found)))
         return wrong(checker, "a value of another kind is stored to", buffer->name);
     return check_access(checker, buffer, statement->offset, statement->mask, statement->count,

@@ -69,6 +69,15 @@ enum loop_op {
     LOOP_IOTA,    /* 0, 1, 2, ... */
     LOOP_FOLD,    /* all lanes combined by a monoid of width 1: a scalar */
     LOOP_SHUFFLE, /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
+    LOOP_WORDS,   /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
+    LOOP_PAIR,    /* a word per lane: a's lane as bf16 in the lower half, b's in the upper */
+    LOOP_DOT,     /* c + the products of what words a and b hold, lane by lane */
+};
+
+/* What the words of a dot product hold: the first term in the lowest bits. */
+enum loop_words {
+    LOOP_BF16_BF16, /* two of each, summed in f32 */
+    LOOP_U8_I8,     /* four of each, summed in i32 */
 };
 
 struct loop_expression {
@@ -89,6 +98,7 @@ struct loop_expression {
     const struct loop_expression *otherwise; /* ...and this is the value there; NULL: zero */
     enum ir_monoid_kind monoid;              /* FOLD */
     const int *pattern;                      /* SHUFFLE: one number per lane of the result */
+    enum loop_words words;                   /* DOT */
 };
 
 typedef const struct loop_expression *loop_value; /* an expression, wherever many are handled */
@@ -137,6 +147,7 @@ struct loop_statement {
     loop_value mask, count; /* as in LOAD */
     bool scatter;           /* one offset per lane */
     bool streaming;         /* will not be read soon: past the caches where the machine can */
+    bool words;             /* the value is i32, stored as it is whatever the elements are */
 };
 
 struct loop_function {
@@ -205,6 +216,11 @@ loop_value loop_fold(struct arena *arena, enum ir_monoid_kind monoid, loop_value
 /* a and b of the same type; the result has `lanes` of their lanes, or one. */
 loop_value loop_shuffle(struct arena *arena, loop_value a, loop_value b, const int *pattern,
                         int lanes);
+loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
+                      int lanes);
+loop_value loop_pair(struct arena *arena, loop_value low, loop_value high);
+loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, loop_value b,
+                    loop_value sum);
 /* Two values combined by a monoid of width 1, as the IR says (max passes NaN on). */
 loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a,
                         loop_value b);
@@ -236,6 +252,9 @@ const struct loop_buffer *loop_stack(struct loop_block *block, const char *name,
                                      int lanes, int64_t elements);
 struct loop_statement *loop_store(struct loop_block *block, const struct loop_buffer *buffer,
                                   loop_value offset, loop_value value);
+/* Words of 4 bytes from element `offset` on: `value` is i32. */
+struct loop_statement *loop_store_words(struct loop_block *block, const struct loop_buffer *buffer,
+                                        loop_value offset, loop_value value);
 void loop_note(struct loop_block *block, const char *note);
 void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
 

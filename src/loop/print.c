@@ -70,10 +70,14 @@ static void print_limits(struct text *out, loop_value mask, loop_value count, lo
 
 static void print_load(struct text *out, loop_value value)
 {
-    text_printf(out, "%s%s[", value->op == LOOP_GATHER ? "gather " : "", value->buffer->name);
+    text_printf(out, "%s%s[",
+                value->op == LOOP_GATHER  ? "gather "
+                : value->op == LOOP_WORDS ? "words "
+                                          : "",
+                value->buffer->name);
     print_value(out, value->offset);
     text_char(out, ']');
-    if (value->type.lanes > 1 && value->op == LOOP_LOAD && value->buffer->lanes == 1)
+    if (value->type.lanes > 1 && value->op != LOOP_GATHER && value->buffer->lanes == 1)
         text_printf(out, ".x%d", value->type.lanes);
     print_limits(out, value->mask, value->count, value->otherwise);
 }
@@ -90,6 +94,19 @@ static void print_shuffle(struct text *out, loop_value value)
     for (int i = 0; i < value->type.lanes; i++)
         text_printf(out, " %d", value->pattern[i]);
     text_char(out, ')');
+}
+
+/* pair(low, high), dot bf16(a, b) + sum */
+static void print_words(struct text *out, loop_value value)
+{
+    bool dot = value->op == LOOP_DOT;
+    text_add(out, !dot ? "pair(" : value->words == LOOP_BF16_BF16 ? "dot bf16(" : "dot u8 i8(");
+    print_value(out, value->a);
+    text_add(out, ", ");
+    print_value(out, value->b);
+    text_add(out, dot ? ") + " : ")");
+    if (dot)
+        print_value(out, value->c);
 }
 
 static const char *monoid_name(enum ir_monoid_kind monoid)
@@ -127,6 +144,9 @@ static void print_value(struct text *out, loop_value value)
         text_char(out, ')');
         break;
     case LOOP_SHUFFLE: print_shuffle(out, value); break;
+    case LOOP_WORDS: print_load(out, value); break;
+    case LOOP_PAIR:
+    case LOOP_DOT: print_words(out, value); break;
     }
 }
 
@@ -151,8 +171,9 @@ static void print_for(struct text *out, const struct loop_statement *statement, 
 
 static void print_store(struct text *out, const struct loop_statement *statement)
 {
-    text_printf(out, "%s%s%s[", statement->streaming ? "stream " : "",
-                statement->scatter ? "scatter " : "", statement->buffer->name);
+    text_printf(out, "%s%s%s%s[", statement->streaming ? "stream " : "",
+                statement->scatter ? "scatter " : "", statement->words ? "words " : "",
+                statement->buffer->name);
     print_value(out, statement->offset);
     text_add(out, "] = ");
     print_value(out, statement->value);

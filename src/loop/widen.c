@@ -42,6 +42,8 @@ loop_value loop_rebuild(struct arena *arena, loop_value value, loop_value a, loo
     case LOOP_SPLAT: return loop_splat(arena, a, value->type.lanes);
     case LOOP_FOLD: return loop_fold(arena, value->monoid, a);
     case LOOP_SHUFFLE: return loop_shuffle(arena, a, b, value->pattern, value->type.lanes);
+    case LOOP_PAIR: return loop_pair(arena, a, b);
+    case LOOP_DOT: return loop_dot(arena, value->words, a, b, c);
     default: break;
     }
     if (value->apply == IR_CAST && value->type.dtype == DTYPE_I32)
@@ -61,7 +63,7 @@ loop_value loop_replace(struct arena *arena, loop_value value, const struct map 
         loop_value found = map_get_bytes(by, &value->variable, sizeof value->variable);
         return found ? found : value;
     }
-    if (value->op == LOOP_LOAD || value->op == LOOP_GATHER) {
+    if (value->op == LOOP_LOAD || value->op == LOOP_GATHER || value->op == LOOP_WORDS) {
         loop_value offset = loop_replace(arena, value->offset, by);
         loop_value mask = loop_replace(arena, value->mask, by);
         loop_value count = loop_replace(arena, value->count, by);

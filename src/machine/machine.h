@@ -173,6 +173,48 @@ bool machine_rates_keep(struct arena *arena, const struct machine *machine,
                         const struct rates *seen, struct rates *best, enum machine_kept *before,
                         struct error *error);
 
+/* ---- atoms and precision schemes (atoms.c) ---- */
+
+/* Instructions that multiply operands narrower than what they sum in. */
+enum machine_atom_number {
+    MACHINE_BF16_DOT,
+    MACHINE_I8_DOT,
+    MACHINE_BF16_TILE,
+    MACHINE_I8_TILE,
+    MACHINE_ATOM_COUNT,
+};
+
+struct machine_atom {
+    const char *name; /* in plans: "dot", "tile" */
+    const char *note;
+    enum machine_unit unit; /* that the probe measures */
+    enum machine_number operands;
+    enum machine_set set;
+    int word;       /* operands in the 4 bytes that go to one lane */
+    int terms;      /* summed by one instruction */
+    int rows;       /* of results one instruction adds to */
+    double typical; /* operations per core and second, where none were measured */
+};
+
+extern const struct machine_atom machine_atoms[MACHINE_ATOM_COUNT];
+
+/*
+ * f32 as the sum of parts in bf16, each the nearest to what the parts before leave. Of the products
+ * of parts those are computed whose numbers, counted from 0, add up to less than there are parts:
+ * 1 of 1, 3 of 4, 6 of 9.
+ */
+struct machine_scheme {
+    const char *name; /* in plans: "bf16x6", after the products */
+    int parts;
+    int bits; /* of an operand that are kept: enough for accuracy classes of no more */
+};
+
+extern const struct machine_scheme machine_schemes[]; /* most accurate first; ends with NULL */
+const struct machine_scheme *machine_scheme_find(const char *name);
+int machine_scheme_products(int parts);
+/* Significant bits of an accuracy class or type, such as "tf32"; of others and `exact`, 64. */
+int machine_class_bits(const char *name);
+
 /* ---- floors ---- */
 
 /* What a kernel must at least do. */

@@ -63,6 +63,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
 {
     for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++)
         vector_push(group->arena, slots, all_slots[i]);
+    contract_open_atoms(group, slots);
 }
 
 /* ---- decisions as numbers ---- */
@@ -71,6 +72,7 @@ struct decisions {
     int lanes;
     int64_t rows, columns, block_m, block_n, block_k, threads;
     bool pack_a, pack_b, merge, slices, serial, columns_shared;
+    struct contract_choice choice;
 };
 
 static struct decisions read_decisions(const struct contract *contract,
@@ -90,7 +92,16 @@ static struct decisions read_decisions(const struct contract *contract,
         .slices = plan_is(plan, "parallel", "batch"),
         .serial = plan_is(plan, "parallel", "none"),
         .columns_shared = plan_is(plan, "parallel", "columns"),
+        .choice = contract_choose(contract, plan),
     };
+    const struct machine_atom *atom = decisions.choice.atom;
+    if (atom) {
+        int vectors = contract_tile_vectors(atom, decisions.columns / decisions.lanes);
+        decisions.rows = contract_tile_rows(atom, decisions.rows);
+        if (atom->rows > 1)
+            decisions.columns = vectors * decisions.lanes;
+        decisions.pack_a = decisions.pack_b = true;
+    }
     return decisions;
 }
 
@@ -99,7 +110,18 @@ enum { MOST_STACK = 1 << 20 }; /* bytes of packed columns a thread keeps */
 static int64_t stack_bytes(const struct contract *contract, const struct decisions *d)
 {
     int64_t columns = d->block_n > d->columns ? d->block_n : d->columns;
-    return columns * d->block_k * contract->element;
+    int64_t element =
+        d->choice.atom ? 4 * d->choice.parts / d->choice.atom->word : contract->element;
+    return columns * d->block_k * (element > 0 ? element : 1);
+}
+
+/* Vector registers that a tile's loop needs; tiles of the machine have registers of their own. */
+static int64_t registers_of(const struct decisions *d)
+{
+    int64_t vectors = d->columns / d->lanes;
+    if (d->choice.atom && d->choice.atom->rows > 1)
+        return 1;
+    return d->rows * vectors + vectors * d->choice.parts + 1;
 }
 
 static bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -115,7 +137,9 @@ static bool contract_legal(const struct skeleton_group *group, const struct plan
     if (d.rows > CONTRACT_MAX_ROWS || vectors > CONTRACT_MAX_VECTORS)
         return REFUSE(why_not, "a tile has at most %d rows and %d vectors", CONTRACT_MAX_ROWS,
                       CONTRACT_MAX_VECTORS);
-    if (d.rows * vectors + vectors + 1 > group->target->registers)
+    if (!contract_choice_legal(&contract, plan, why_not))
+        return false;
+    if (registers_of(&d) > group->target->registers)
         return REFUSE(why_not, "%d x %d sums need more than the %d vector registers", (int)d.rows,
                       (int)vectors, group->target->registers);
     if (d.columns_shared && d.pack_b && stack_bytes(&contract, &d) > MOST_STACK)
@@ -159,13 +183,20 @@ static double vectors_of(const struct contract *contract, int merged, int lanes)
 }
 
 /* Cycles of all tiles of one product, in units of one vector addition. */
-static double tiles_cost(const struct contract *contract, double rows, double vectors, int merged,
-                         int lanes)
+static double tiles_cost(const struct contract *contract, const struct contract_choice *choice,
+                         double rows, double vectors, int merged, int lanes)
 {
     double total = vectors_of(contract, merged, lanes);
     double tiles = ceil(contract->sets[CONTRACT_M].size / rows) * ceil(total / vectors);
-    double terms = contract->sets[CONTRACT_K].size;
-    return tiles * (terms * tile_cycles(rows, vectors) + 3 * rows * vectors + 30);
+    double terms = contract->sets[CONTRACT_K].size, cycles = tile_cycles(rows, vectors);
+    if (choice->atom) { /* an instruction does more, and takes as long as its rate says */
+        double slower = contract->group->target->fma * choice->atom->word / choice->rate;
+        bool tile = choice->atom->rows > 1;
+        terms = ceil(terms / choice->atom->terms) * choice->atom->terms / choice->atom->word *
+                machine_scheme_products(choice->parts);
+        cycles = tile ? 1.4 * rows * vectors * slower : cycles * fmax(slower, 0.5);
+    }
+    return tiles * (terms * cycles + 3 * rows * vectors + 30);
 }
 
 /* How much more packing costs when terms have digits: divisions, cheap ones by known numbers. */
@@ -234,14 +265,16 @@ static struct skeleton_cost contract_predict(const struct skeleton_group *group,
     double columns_made = d.pack_b ? 1 : ceil(m / (double)d.rows);
     double made = m * k * rows_made * factor_cost(&contract, false, d.lanes) +
                   k * n * columns_made * factor_cost(&contract, true, d.lanes);
-    double seconds = batch * tiles_cost(&contract, (double)d.rows, vectors,
+    double seconds = batch * tiles_cost(&contract, &d.choice, (double)d.rows, vectors,
                                         d.merge ? contract.mergeable : 1, d.lanes);
+    if (d.choice.atom) /* operands are converted, taken apart, joined to words */
+        copied *= d.choice.parts > 1 ? 3 * d.choice.parts : 1.5;
     seconds = seconds * d.lanes / rate + batch * (copied + made) / (rate / d.lanes);
     cost.seconds = seconds / fmax(used, 1);
     if (group->target->memory > 0)
         cost.seconds = fmax(cost.seconds, cost.bytes / group->target->memory / fmax(used, 1));
     cost.scratch = (int64_t)(copied * contract.element * (d.slices ? batch : 1));
-    cost.vectors = (int)(d.rows * (int64_t)vectors + (int64_t)vectors + 1);
+    cost.vectors = (int)registers_of(&d);
     cost.stack = d.rows * d.columns * contract.element;
     return cost;
 }
@@ -263,14 +296,15 @@ static void set_number(struct arena *arena, struct plan_group *plan, const char 
     set_number(arena, plan, key, values, (int)(sizeof(values) / sizeof *(values)), wanted)
 
 /* The tile that wastes least: on edges, on loads, on waiting. */
-static void choose_tile(const struct contract *contract, int merged, int lanes, int *rows,
-                        int *vectors)
+static void choose_tile(const struct contract *contract, const struct contract_choice *choice,
+                        int merged, int lanes, int *rows, int *vectors)
 {
     double best = INFINITY;
     int registers = contract->group->target->registers;
     for (int v = 1; v <= 4; v++) {
-        for (int r = 1; r <= 14 && r * v + v + 1 < registers; r++) {
-            double cost = tiles_cost(contract, r, v, merged, lanes);
+        for (int r = 1; r <= 14 && r * v + v * choice->parts + 1 < registers; r++) {
+            double cost = tiles_cost(contract, choice, contract_tile_rows(choice->atom, r),
+                                     contract_tile_vectors(choice->atom, v), merged, lanes);
             if (cost < best * 0.995) {
                 best = cost;
                 *rows = r;
@@ -287,9 +321,11 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     struct arena *arena = group->arena;
     int lanes = group->target->vector_bytes / contract->element, rows = 1, vectors = 1;
     /* lines of an image that are no whole vectors are better counted through */
-    bool merge = contract->mergeable > 1 && vectors_of(contract, contract->mergeable, lanes) <
-                                                0.95 * vectors_of(contract, 1, lanes);
-    choose_tile(contract, merge ? contract->mergeable : 1, lanes, &rows, &vectors);
+    struct contract_choice choice = contract_choose(contract, plan);
+    bool merge =
+        !choice.atom && contract->mergeable > 1 &&
+        vectors_of(contract, contract->mergeable, lanes) < 0.95 * vectors_of(contract, 1, lanes);
+    choose_tile(contract, &choice, merge ? contract->mergeable : 1, lanes, &rows, &vectors);
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
     double work = m * n * k;
     bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && work < 1e8;
@@ -323,14 +359,68 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     SET_NUMBER(arena, plan, "threads", threads, wide ? 1 : used);
 }
 
+/* The same with an instruction and a precision: each a plan of its own. */
+static bool seed_with(const struct contract *contract, struct plan_group *plan, const char *atom,
+                      const char *precision)
+{
+    struct skeleton_reason why_not;
+    struct arena *arena = contract->group->arena;
+    if (atom)
+        plan_set(arena, plan, "atom", atom);
+    if (precision)
+        plan_set(arena, plan, "precision", precision);
+    seed(contract, plan);
+    return contract_legal(contract->group, plan, &why_not);
+}
+
+/* The value of a slot; NULL: there is no such slot, or none of that number. */
+static const char *slot_value(const struct skeleton_slots *slots, const char *key, int number)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        if (strcmp(slots->at[i].key, key) == 0)
+            return number < slots->at[i].value_count ? slots->at[i].values[number] : NULL;
+    }
+    return NULL;
+}
+
+/* All atoms and precisions there are, best by prediction first. */
 static int contract_seeds(const struct skeleton_group *group, struct plan_group *plans, int most)
 {
+    enum { MOST = 8 };
     struct contract contract;
     struct skeleton_reason why_not;
+    struct skeleton_slots slots = {0};
+    struct plan_group found[MOST];
+    double seconds[MOST];
+    int count = 0;
     if (most < 1 || !contract_classify(group, &contract, &why_not))
         return 0;
-    seed(&contract, &plans[0]);
-    return 1;
+    contract_open_atoms(group, &slots);
+    for (int i = 0; count < MOST; i++) {
+        const char *key = slot_value(&slots, "precision", 0) ? "precision" : "atom";
+        const char *value = slot_value(&slots, key, i);
+        if (i > 0 && !value)
+            break;
+        struct plan_group plan = plans[0];
+        bool whole = strcmp(key, "precision") == 0;
+        if (!seed_with(&contract, &plan, whole ? NULL : value, whole ? value : NULL))
+            continue;
+        double cost = contract_predict(group, &plan).seconds;
+        int at = count++;
+        for (; at > 0 && seconds[at - 1] > cost; at--) {
+            seconds[at] = seconds[at - 1];
+            found[at] = found[at - 1];
+        }
+        seconds[at] = cost;
+        found[at] = plan;
+    }
+    if (count == 0) { /* nothing is open, or all of it fails */
+        seed(&contract, &plans[0]);
+        return 1;
+    }
+    for (int i = 0; i < count && i < most; i++)
+        plans[i] = found[i];
+    return count < most ? count : most;
 }
 
 const struct skeleton skeleton_contract = {

@@ -19,7 +19,7 @@ enum {
     CONTRACT_MAX_TERMS = 8,    /* a product of more is for `row` */
     CONTRACT_MAX_INDICES = 16, /* of one set */
     CONTRACT_MAX_AFTER = 32,   /* maps after the sum */
-    CONTRACT_MAX_ROWS = 16,
+    CONTRACT_MAX_ROWS = 32,
     CONTRACT_MAX_VECTORS = 8,
 };
 
@@ -44,6 +44,12 @@ struct contract_indices {
     double size; /* at the binding */
 };
 
+enum contract_factors {
+    CONTRACT_WIDE,  /* as wide as what is summed, or computed */
+    CONTRACT_BF16,  /* read from memory, and no more than bf16 */
+    CONTRACT_BYTES, /* i8 or u8, read from memory; the sum is of integers */
+};
+
 struct contract {
     const struct skeleton_group *group;
     const struct ir_stage *stage; /* the sum */
@@ -59,7 +65,26 @@ struct contract {
     bool columns_contiguous; /* the second factor is an element, lanes are neighbours */
     bool rows_contiguous;    /* the first factor is an element, terms are neighbours */
     int mergeable;           /* last indices of N that are one in what is written: at least 1 */
+    enum contract_factors factors;
+    enum dtype row_dtype, column_dtype; /* BYTES: of the factors */
 };
+
+/* The instruction that a plan says, and how factors are taken apart for it. */
+struct contract_choice {
+    const struct machine_atom *atom; /* NULL: multiply-adds, lane by lane */
+    int parts;                       /* of each factor */
+    double rate;                     /* of the atom, per core and second */
+};
+
+/* contract_atom.c */
+bool contract_find_factors(struct contract *contract, struct skeleton_reason *why_not);
+void contract_open_atoms(const struct skeleton_group *group, struct skeleton_slots *slots);
+struct contract_choice contract_choose(const struct contract *contract,
+                                       const struct plan_group *plan);
+bool contract_choice_legal(const struct contract *contract, const struct plan_group *plan,
+                           struct skeleton_reason *why_not);
+int contract_tile_rows(const struct machine_atom *atom, int64_t rows);
+int contract_tile_vectors(const struct machine_atom *atom, int64_t vectors);
 
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
                     struct loop_kernel *kernel);
@@ -97,6 +122,13 @@ struct contract_code {
     loop_value column_from;           /* panels of columns are counted from; NULL: from 0 */
     const struct loop_variable *lane; /* stands for the index that runs in lanes */
     loop_value *done;                 /* per tensor: what a map of the group gave here */
+    /* with an atom: factors are packed as words of small operands (contract_words.c) */
+    const struct machine_atom *atom; /* NULL: none */
+    int parts;                       /* of each factor */
+    enum dtype row_dtype, column_dtype;
+    loop_value row_length;                 /* operands a packed row has room for */
+    const struct loop_buffer *column_sums; /* of bytes, for what rows were moved by */
+    const struct loop_buffer *row_outside, *column_outside; /* in parts: 1 where that fails */
 };
 
 /* A panel of columns: which places its vectors stand for. */
@@ -129,11 +161,34 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
                            loop_value first, loop_value terms);
 
-/* contract_tile.c: one tile of rows x columns over a block of the sum */
 struct contract_tile {
     loop_value row_panel, column_panel;
     loop_value first, terms; /* of the sum */
 };
+
+/* contract_words.c: panels of words, and sums of their products */
+/* What the choice changes of what was decided. */
+void contract_words_open(struct contract_code *code, const struct contract_choice *choice);
+/* Whether bytes of rows are moved by 128: the other type is multiplied. */
+bool contract_rows_moved(const struct contract_code *code);
+void contract_pack_row_words(struct contract_code *code, struct loop_block *block, loop_value first,
+                             loop_value terms);
+void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,
+                                loop_value first, loop_value terms);
+/* Places of words: of a row and term, and of the first column of a panel. */
+loop_value contract_row_word(struct contract_code *code, loop_value panel, int part, loop_value row,
+                             loop_value term);
+loop_value contract_column_word(struct contract_code *code, loop_value panel, int part,
+                                loop_value term);
+/* The sum of bytes of each column of a vector, over the block of terms. */
+loop_value contract_column_sum(struct contract_code *code, loop_value panel, int vector);
+/* Whether a factor of the tile cannot be taken apart. */
+loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile);
+/* contract_dot.c: the sums of a block of terms, from nothing. */
+void contract_word_terms(struct contract_code *code, struct loop_block *block,
+                         const struct contract_tile *tile, const struct loop_buffer *sums);
+
+/* contract_tile.c: one tile of rows x columns over a block of the sum */
 void contract_tile(struct contract_code *code, struct loop_block *block,
                    const struct contract_tile *tile);
 /* The maps after the sum, and what is needed of them stored, for one vector of a row. */

@@ -57,28 +57,84 @@ static struct sizes sizes_make(const struct contract_code *code)
 /* ---- memory ---- */
 
 static const struct loop_buffer *scratch(struct contract_code *code, const char *name,
-                                         const struct ir_size *panels, const struct sizes *sizes,
-                                         int64_t width)
+                                         enum dtype dtype, const struct ir_size *panels,
+                                         const struct sizes *sizes, int64_t width)
 {
     struct arena *arena = code->arena;
     const struct ir_size *count = ir_size_make(arena, IR_SIZE_MUL, panels, size_of(arena, width));
     if (code->slices)
         count = ir_size_make(arena, IR_SIZE_MUL, count, sizes->batch);
-    return loop_scratch(code->kernel, name, code->contract->dtype, count);
+    return loop_scratch(code->kernel, name, dtype, count);
+}
+
+/* Of words: packed rows have room for whole words, and a little more, so that neighbours do not
+ * meet in the cache. */
+static void make_word_buffers(struct contract_code *code, const struct sizes *sizes)
+{
+    enum { ROUND = 64 };
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    const struct ir_size *length = size_of(arena, code->block_k);
+    if (code->whole_rows)
+        length = ir_size_make(arena, IR_SIZE_MUL, size_ceil(arena, sizes->k, ROUND),
+                              size_of(arena, ROUND));
+    length = ir_size_make(arena, IR_SIZE_ADD, length, size_of(arena, ROUND));
+    code->row_length = skeleton_size(&code->values, length);
+    code->a = scratch(code, "rows", code->row_dtype,
+                      ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, length), sizes,
+                      (int64_t)code->rows * code->parts);
+    if (code->parts > 1)
+        code->row_outside = scratch(code, "outside", DTYPE_F32, sizes->row_panels, sizes, 1);
+    if (code->whole_rows)
+        return;
+    code->b = scratch(code, "columns", code->column_dtype, sizes->column_panels, sizes,
+                      code->block_k * width * code->parts);
+    if (code->parts > 1)
+        code->column_outside = scratch(code, "outside", DTYPE_F32, sizes->column_panels, sizes, 1);
+    if (contract_rows_moved(code))
+        code->column_sums =
+            scratch(code, "column_sums", DTYPE_I64, sizes->column_panels, sizes, width);
+}
+
+/* The same for the columns of one thread. */
+static void stack_columns(struct contract_code *code, struct loop_block *block, int64_t panels)
+{
+    int64_t width = (int64_t)code->vectors * code->lanes, count = panels * width * code->block_k;
+    if (!code->atom) {
+        code->b = loop_stack(block, "columns", code->contract->dtype, 1, count);
+        return;
+    }
+    code->b = loop_stack(block, "columns", code->column_dtype, 1, count * code->parts);
+    if (code->parts > 1)
+        code->column_outside = loop_stack(block, "outside", DTYPE_F32, 1, panels);
+    if (contract_rows_moved(code))
+        code->column_sums = loop_stack(block, "column_sums", DTYPE_I64, 1, panels * width);
+}
+
+static void make_panels(struct contract_code *code, const struct sizes *sizes)
+{
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    const struct ir_size *terms = size_of(arena, code->block_k);
+    enum dtype dtype = code->contract->dtype;
+    if (code->pack_a)
+        code->a = scratch(code, "rows", dtype,
+                          ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels,
+                                       code->whole_rows ? sizes->k : terms),
+                          sizes, code->rows);
+    if (code->pack_b && !code->whole_rows)
+        code->b =
+            scratch(code, "columns", dtype, sizes->column_panels, sizes, code->block_k * width);
 }
 
 static void make_buffers(struct contract_code *code, const struct sizes *sizes)
 {
     struct arena *arena = code->arena;
     int64_t width = (int64_t)code->vectors * code->lanes;
-    const struct ir_size *terms = size_of(arena, code->block_k);
-    if (code->pack_a)
-        code->a = scratch(code, "rows",
-                          ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels,
-                                       code->whole_rows ? sizes->k : terms),
-                          sizes, code->rows);
-    if (code->pack_b && !code->whole_rows)
-        code->b = scratch(code, "columns", sizes->column_panels, sizes, code->block_k * width);
+    if (code->atom)
+        make_word_buffers(code, sizes);
+    else
+        make_panels(code, sizes);
     const struct ir_size *tiles =
         ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, sizes->column_panels);
     /* none when all terms are one block */
@@ -87,7 +143,8 @@ static void make_buffers(struct contract_code *code, const struct sizes *sizes)
     blocks = ir_size_make(arena, IR_SIZE_SUB, blocks, size_of(arena, 1));
     blocks = ir_size_make(arena, IR_SIZE_MIN, blocks, size_of(arena, 1));
     tiles = ir_size_make(arena, IR_SIZE_MUL, tiles, blocks);
-    code->partial = scratch(code, "partial", tiles, sizes, code->rows * width);
+    code->partial =
+        scratch(code, "partial", code->contract->dtype, tiles, sizes, code->rows * width);
 }
 
 /* ---- loops ---- */
@@ -189,8 +246,7 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     loop_value to = loop_add(arena, loop_of(arena, from), loop_integer(arena, wide));
     to = loop_of(arena, loop_let(body, "columns_to", loop_min(arena, to, code->column_panels)));
     if (code->pack_b)
-        code->b =
-            loop_stack(body, "columns", code->contract->dtype, 1, wide * width * code->block_k);
+        stack_columns(code, body, wide);
     code->column_from = loop_of(arena, from);
     struct loop_block *inner = terms_loop(code, body, &first, &terms);
     if (code->pack_b)
@@ -245,6 +301,8 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
     code.merged = plan_is(plan, "merge", "yes") ? contract.mergeable : 1;
+    struct contract_choice choice = contract_choose(&contract, plan);
+    contract_words_open(&code, &choice);
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

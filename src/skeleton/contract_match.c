@@ -317,8 +317,6 @@ static bool check_sum(const struct skeleton_group *group, const struct ir_stage 
         return REFUSE(why_not, "the sum leaves terms out");
     if (stage->index_count > CONTRACT_MAX_INDICES)
         return REFUSE(why_not, "more than %d indices", CONTRACT_MAX_INDICES);
-    if (!dtype_is_float(stage->nodes.at[stage->writes[0].value].type))
-        return REFUSE(why_not, "the sum is of integers");
     for (int i = 0; i < stage->index_count; i++) {
         if (!group->part->indices[stage->indices[i]].extent)
             return REFUSE(why_not, "an index runs over a range");
@@ -358,7 +356,7 @@ bool contract_classify(const struct skeleton_group *group, struct contract *cont
     contract->element = (int)dtype_bytes(contract->dtype);
     if (!add_terms(contract, stage->writes[0].value, false))
         return REFUSE(why_not, "more than %d factors", CONTRACT_MAX_TERMS);
-    if (!choose_sets(contract, why_not))
+    if (!choose_sets(contract, why_not) || !contract_find_factors(contract, why_not))
         return false;
     if (!contract_add_maps(contract, why_not))
         return false;

@@ -70,6 +70,10 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
 {
     struct arena *arena = code->arena;
     struct loop_variable *panel, *term, *row = arena_new(arena, struct loop_variable);
+    if (code->atom) {
+        contract_pack_row_words(code, block, first, terms);
+        return;
+    }
     *row = (struct loop_variable){"row", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     loop_note(block, "rows into panels");
     struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
@@ -271,6 +275,10 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
     struct arena *arena = code->arena;
     struct loop_variable *panel, *term;
     struct contract_columns columns;
+    if (code->atom) {
+        contract_pack_column_words(code, block, to, first, terms);
+        return;
+    }
     loop_note(block, "columns into panels");
     enum loop_kind kind = code->column_from ? LOOP_SERIAL : shared_loop(code);
     loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);

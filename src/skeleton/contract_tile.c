@@ -6,6 +6,8 @@
  */
 #include "skeleton/contract.h"
 
+enum { MOST_WRITTEN_OUT = 16 }; /* rows of a tile that are stored one by one */
+
 struct tile { /* while a tile is written */
     const struct contract_tile *at;
     const struct loop_buffer *sums;
@@ -191,11 +193,47 @@ static void tile_store(struct contract_code *code, struct loop_block *block,
                        const struct tile *tile, loop_value whole)
 {
     struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
-    if (code->contract->after_count)
+    if (code->contract->after_count || code->rows > MOST_WRITTEN_OUT)
         tile_store_rows(code, yes, tile, true);
     else
         tile_store_whole(code, yes, tile);
     tile_store_rows(code, no, tile, false);
+}
+
+/* The sums of the block, terms taken where they are. */
+static void tile_unpacked(struct contract_code *code, struct loop_block *block, struct tile *tile,
+                          loop_value whole)
+{
+    struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
+    tile_terms(code, yes, tile, code->contract->sets[CONTRACT_N].count == code->merged);
+    tile_terms(code, no, tile, false);
+}
+
+static void open_rows(struct contract_code *code, struct loop_block *block, struct tile *tile)
+{
+    struct arena *arena = code->arena;
+    for (int i = 0; i < code->rows; i++) {
+        loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
+        loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
+        tile->rows[i] = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
+    }
+}
+
+/* From words; what cannot be taken apart is multiplied as it is. */
+static void tile_words(struct contract_code *code, struct loop_block *block, struct tile *tile,
+                       loop_value whole)
+{
+    if (!code->row_outside) {
+        contract_word_terms(code, block, tile->at, tile->sums);
+        return;
+    }
+    struct loop_block *outside = loop_if(block, contract_is_outside(code, tile->at));
+    struct loop_block *inside = loop_else(block);
+    code->pack_a = code->pack_b = false;
+    open_rows(code, outside, tile);
+    tile_unpacked(code, outside, tile, whole);
+    code->pack_a = code->pack_b = true;
+    contract_word_terms(code, inside, tile->at, tile->sums);
 }
 
 void contract_tile(struct contract_code *code, struct loop_block *block,
@@ -206,22 +244,18 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     int count = code->rows * code->vectors;
     loop_value zero = loop_number(arena, 0, code->contract->dtype);
     contract_open_columns(code, block, at->column_panel, &tile.columns);
-    for (int i = 0; i < code->rows && !code->pack_a; i++) {
-        loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
-        loop_value row = contract_row(code, at->row_panel, loop_integer(arena, i));
-        tile.rows[i] = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
-    }
+    if (!code->pack_a)
+        open_rows(code, block, &tile);
     loop_value whole = tile_is_whole(code, &tile);
     tile.sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
     for (int i = 0; i < count; i++)
         loop_store(block, tile.sums, loop_integer(arena, i), loop_splat(arena, zero, code->lanes));
-    if (code->pack_b) {
+    if (code->atom)
+        tile_words(code, block, &tile, whole);
+    else if (code->pack_b)
         tile_terms(code, block, &tile, true);
-    } else {
-        struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
-        tile_terms(code, yes, &tile, code->contract->sets[CONTRACT_N].count == code->merged);
-        tile_terms(code, no, &tile, false);
-    }
+    else
+        tile_unpacked(code, block, &tile, whole);
     loop_value later = loop_less(arena, loop_integer(arena, 0), at->first);
     tile_blocks(code, loop_if(block, later), &tile, false);
     loop_value next = loop_add(arena, at->first, loop_integer(arena, code->block_k));

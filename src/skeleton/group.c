@@ -257,6 +257,7 @@ static bool fits(struct grouping *g, const int *set, int count)
         .needed = g->needed,
         .binding = g->program->binding,
         .target = g->program->target,
+        .accuracy = g->program->accuracy,
     };
     bool any = false;
     for (const struct skeleton *const *at = skeletons; *at && !any; at++) {

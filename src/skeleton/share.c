@@ -66,6 +66,7 @@ static void *content_key(struct sharing *sharing, loop_value value, size_t *byte
         (intptr_t)value->count,
         (intptr_t)value->otherwise,
         value->monoid,
+        value->words,
     };
     for (; count < sizeof parts / sizeof *parts; count++)
         key[count] = parts[count];

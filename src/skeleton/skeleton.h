@@ -21,7 +21,8 @@ struct skeleton_target {
     int registers;    /* vector registers: 32, 16 */
     bool masks;       /* partial loads and stores are cheap */
     bool streaming;   /* has stores past the caches */
-    bool bf16_dot, amx_bf16, amx_int8;
+    /* operations per core and second of what multiplies small operands; 0: the machine has none */
+    double atoms[MACHINE_ATOM_COUNT];
     int64_t l1, l2, l3; /* bytes a core may call its own */
     int threads;
     /* per core and second, for the cost model: from the probe when there is one, else typical */
@@ -48,6 +49,7 @@ struct skeleton_group {
     const struct plan_fix *fixes;     /* the sizes that are known when code is written */
     int fix_count;
     const struct skeleton_target *target;
+    int accuracy; /* significant bits results must have */
 };
 
 struct skeleton_slots VECTOR(struct plan_slot);
@@ -93,6 +95,7 @@ struct skeleton_program { /* what is planned, for what */
     const struct ir_graph *graph;
     const struct ir_binding *binding; /* of the flat part */
     const struct skeleton_target *target;
+    int accuracy; /* significant bits of the class asked for; at first those of the outputs' type */
     const struct plan_pins *pins;        /* NULL: none */
     const struct plan_rewrite *rewrites; /* that made it what it is */
     int rewrite_count;

@@ -62,9 +62,12 @@ struct skeleton_target skeleton_target_new(const struct machine *machine, const 
         kind++;
     take_kind(&target, &KINDS[kind]);
     target.streaming = machine_has(machine, MACHINE_SSE2);
-    target.bf16_dot = machine_has(machine, MACHINE_AVX512_BF16);
-    target.amx_bf16 = machine_has(machine, MACHINE_AMX_BF16);
-    target.amx_int8 = machine_has(machine, MACHINE_AMX_INT8);
+    for (int i = 0; i < MACHINE_ATOM_COUNT && target.vector_bytes == 64; i++) {
+        const struct machine_atom *atom = &machine_atoms[i];
+        if (machine_has(machine, atom->set))
+            target.atoms[i] =
+                positive(rates->compute[MACHINE_ONE][atom->unit][atom->operands], atom->typical);
+    }
     target.l1 = share(machine, MACHINE_L1, TYPICAL_L1);
     target.l2 = share(machine, MACHINE_L2, TYPICAL_L2);
     target.l3 = share(machine, MACHINE_L3, TYPICAL_L3);
@@ -85,7 +88,7 @@ bool skeleton_target_limit(struct skeleton_target *target, const char *name)
             continue;
         if (KINDS[i].bytes < target->vector_bytes) {
             target->fma = target->fma * KINDS[i].bytes / target->vector_bytes;
-            target->bf16_dot = target->amx_bf16 = target->amx_int8 = false;
+            memset(target->atoms, 0, sizeof target->atoms);
         }
         take_kind(target, &KINDS[i]);
         return true;

@@ -6,6 +6,18 @@
 
 #include <string.h>
 
+static int outputs_accuracy(const struct ir_part *part)
+{
+    int most = 0;
+    for (int i = 0; i < part->output_count; i++) {
+        enum dtype dtype = part->tensors[part->outputs[i]].dtype;
+        /* integers must be exact, but what f32 gave them may be off by as much */
+        int bits = dtype_is_float(dtype) ? machine_class_bits(dtype_name(dtype)) : 24;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
 struct skeleton_program *skeleton_program_new(struct arena *arena, const struct ir_program *program,
                                               const struct ir_binding *binding,
                                               const struct skeleton_target *target)
@@ -20,6 +32,7 @@ struct skeleton_program *skeleton_program_new(struct arena *arena, const struct 
     flat->part = made->part;
     made->binding = flat;
     made->target = target;
+    made->accuracy = outputs_accuracy(made->part);
     return made;
 }
 
@@ -118,6 +131,7 @@ struct skeleton_group skeleton_group_in(const struct skeleton_program *program,
         .fixes = plan->fixes,
         .fix_count = plan->fix_count,
         .target = program->target,
+        .accuracy = program->accuracy,
     };
 }
 

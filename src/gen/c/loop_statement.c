@@ -34,7 +34,7 @@ static bool is_known(struct printer *printer, loop_value value)
         return true;
     if (value->op == LOOP_VARIABLE)
         return is_marked(&printer->unrolled, value->variable);
-    if (value->op == LOOP_LOAD || value->op == LOOP_GATHER)
+    if (value->op == LOOP_LOAD || value->op == LOOP_GATHER || value->op == LOOP_WORDS)
         return false;
     return is_known(printer, value->a) && is_known(printer, value->b) &&
            is_known(printer, value->c);
@@ -233,6 +233,13 @@ static void print_store(struct printer *printer, const struct loop_statement *st
     const struct loop_buffer *buffer = statement->buffer;
     loop_value offset = print_resolve(printer, statement->offset);
     loop_value value = print_resolve(printer, statement->value);
+    if (statement->words) {
+        print_line(printer,
+                   arena_printf(arena, "%s_write_words(%s, %s);", print_type(printer, value->type),
+                                print_address(printer, buffer, offset),
+                                print_value(printer, value).text));
+        return;
+    }
     const char *element = print_element(printer, buffer, offset);
     bool registers = buffer->space == LOOP_STACK && buffer->lanes > 1;
     if (value->type.lanes > 1 && !registers) {

@@ -498,6 +498,31 @@ static struct expression shuffle(struct printer *printer, loop_value value)
                        list.at);
 }
 
+/* ---- words ---- */
+
+static struct expression words_load(struct printer *printer, loop_value value)
+{
+    const char *at = print_address(printer, value->buffer, value->offset);
+    if (value->type.lanes == 1)
+        return emit_format(printer->emitter, BINDS_ATOM, "i32x16_word(%s)", at);
+    return emit_format(printer->emitter, BINDS_ATOM, "%s_words(%s)",
+                       print_type(printer, value->type), at);
+}
+
+static struct expression pair(struct printer *printer, loop_value value)
+{
+    return call_2(printer, value->a->type, "pair", text_of(printer, value->a),
+                  text_of(printer, value->b));
+}
+
+static struct expression dot(struct printer *printer, loop_value value)
+{
+    return emit_format(
+        printer->emitter, BINDS_ATOM, "%s_dot_%s(%s, %s, %s)", print_type(printer, value->type),
+        value->words == LOOP_BF16_BF16 ? "bf16" : "u8_i8", text_of(printer, value->c),
+        text_of(printer, value->a), text_of(printer, value->b));
+}
+
 struct expression print_value(struct printer *printer, loop_value value)
 {
     bool scalar = value->type.lanes == 1;
@@ -517,6 +542,9 @@ struct expression print_value(struct printer *printer, loop_value value)
                            print_type(printer, value->type));
     case LOOP_FOLD: return fold(printer, value);
     case LOOP_SHUFFLE: return shuffle(printer, value);
+    case LOOP_WORDS: return words_load(printer, value);
+    case LOOP_PAIR: return pair(printer, value);
+    case LOOP_DOT: return dot(printer, value);
     }
     return emit_integer(printer->emitter, 0);
 }

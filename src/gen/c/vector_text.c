@@ -127,9 +127,10 @@ static const char *instantiate(struct arena *arena, const char *text, struct vec
 
 /* ---- which ---- */
 
-static const struct vector_piece *const TABLES[] = {vector_memory, vector_values, vector_math};
+static const struct vector_piece *const TABLES[] = {vector_memory, vector_values, vector_words,
+                                                    vector_math};
 
-enum { TABLE_COUNT = 3 };
+enum { TABLE_COUNT = 4 };
 
 static bool fits(const struct vector_piece *piece, const char *name, struct vector_type type)
 {

@@ -1,0 +1,97 @@
+/*
+ * Pieces: words that hold several operands, and their dot products. What one instruction of the
+ * machine does is written out beside it, so that such kernels are right wherever they are compiled.
+ */
+#include "gen/c/vector.h"
+
+#include <stddef.h>
+
+/* The builtins' types for a vector of bf16 changed twice: shorts, words, then the type itself. */
+#define DOT_BF16_TYPE                                                  \
+    "#if defined __clang__ ? __clang_major__ >= 16 : __GNUC__ >= 13\n" \
+    "    typedef __bf16 operands __attribute__((vector_size($Z)));\n"  \
+    "#elif defined __clang__\n"                                        \
+    "    typedef int operands __attribute__((vector_size($Z)));\n"     \
+    "#else\n"                                                          \
+    "    typedef short operands __attribute__((vector_size($Z)));\n"   \
+    "#endif\n"
+
+#define DOT_BF16_PLAIN                                                  \
+    "    sum += ($V)(($U)a & 0xffff0000) * ($V)(($U)b & 0xffff0000);\n" \
+    "    sum += ($V)(($U)a << 16) * ($V)(($U)b << 16);\n"               \
+    "    return sum;\n"
+
+#define DOT_I8_PLAIN                                                                      \
+    "    $U result = ($U)sum;\n"                                                          \
+    "    for (int i = 0; i < 32; i += 8)\n"                                               \
+    "        result += ($U)((($V)(($U)b << (24 - i)) >> 24) * ($V)(($U)a >> i & 255));\n" \
+    "    return ($V)result;\n"
+
+const struct vector_piece vector_words[] = {
+    {"word", "i32", 0,
+     "/* Four bytes, whatever they are. */\n"
+     "INLINE int32_t $V_word(const void *at)\n"
+     "{\n"
+     "    typedef int32_t word __attribute__((aligned(1), may_alias));\n"
+     "    return *(const word *)at;\n"
+     "}\n"},
+    {"words", "i32", 0,
+     "INLINE $V $V_words(const void *at)\n"
+     "{\n"
+     "    typedef int32_t near __attribute__((vector_size($Z), aligned(1), may_alias));\n"
+     "    return ($V)*(const near *)at;\n"
+     "}\n"},
+    {"write_words", "i32", 0,
+     "INLINE void $V_write_words(void *at, $V value)\n"
+     "{\n"
+     "    typedef int32_t near __attribute__((vector_size($Z), aligned(1), may_alias));\n"
+     "    *(near *)at = (near)value;\n"
+     "}\n"},
+    {"near_bf16", "f32", 0,
+     "/* The nearest bf16, ties to even, in the upper half. */\n"
+     "INLINE $U $V_near_bf16($V a)\n"
+     "{\n"
+     "    const $U bits = ($U)a, none = ($U)(a != a);\n"
+     "    const $U kept = bits + 0x7fff + (bits >> 16 & 1);\n"
+     "    return (kept & ~none) | (none & 0x7fc00000);\n"
+     "}\n"},
+    {"pair", "f32", 0,
+     "/* Two bf16 in a word, the first in the lower half. */\n"
+     "INLINE $M $V_pair($V low, $V high)\n"
+     "{\n"
+     "    return ($M)($V_near_bf16(low) >> 16 | ($V_near_bf16(high) & 0xffff0000));\n"
+     "}\n"},
+    {"dot_bf16", "f32", 64,
+     "/* Products of pairs of bf16, added to the sum. */\n"
+     "INLINE $V $V_dot_bf16($V sum, $M a, $M b)\n"
+     "{\n"
+     "#ifdef __AVX512BF16__\n" DOT_BF16_TYPE "#ifdef __clang__\n"
+     "    return __builtin_ia32_dpbf16ps_512(sum, (operands)a, (operands)b);\n"
+     "#else\n"
+     "    return __builtin_ia32_dpbf16ps_v16sf(sum, (operands)a, (operands)b);\n"
+     "#endif\n"
+     "#else\n" DOT_BF16_PLAIN "#endif\n"
+     "}\n"},
+    {"dot_bf16", "f32", 0,
+     "/* Products of pairs of bf16, added to the sum. */\n"
+     "INLINE $V $V_dot_bf16($V sum, $M a, $M b)\n"
+     "{\n" DOT_BF16_PLAIN "}\n"},
+    {"dot_u8_i8", "i32", 64,
+     "/* Products of four u8 by four i8, added to the sum. */\n"
+     "INLINE $V $V_dot_u8_i8($V sum, $V a, $V b)\n"
+     "{\n"
+     "#ifdef __AVX512VNNI__\n"
+     "    typedef int words __attribute__((vector_size($Z)));\n"
+     "#ifdef __clang__\n"
+     "    return ($V)__builtin_ia32_vpdpbusd512((words)sum, (words)a, (words)b);\n"
+     "#else\n"
+     "    return ($V)__builtin_ia32_vpdpbusd_v16si((words)sum, (words)a, (words)b);\n"
+     "#endif\n"
+     "#else\n" DOT_I8_PLAIN "#endif\n"
+     "}\n"},
+    {"dot_u8_i8", "i32", 0,
+     "/* Products of four u8 by four i8, added to the sum. */\n"
+     "INLINE $V $V_dot_u8_i8($V sum, $V a, $V b)\n"
+     "{\n" DOT_I8_PLAIN "}\n"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,408 @@
+/*
+ * contract, words: factors packed as small operands, several to a word of 4 bytes, and the sums of
+ * their products.
+ *
+ * A packed row has its operands one after the other, so that a word is several terms of one row. A
+ * panel of columns has, for as many terms as a word holds, one word per column. Room beyond the
+ * last term is zero in both. Factors in parts are so many panels, the leading part first.
+ *
+ * Bytes: the machine multiplies u8 by i8. When both factors are the same of the two, rows are moved
+ * by 128, and the sums get back what that added: 128 times the sum of the column.
+ */
+#include "skeleton/contract.h"
+
+enum { WORD_BYTES = 4, ROUND_TERMS = 64, MOST_WORD = 4, MOST_PARTS = 3 };
+
+static const double LARGEST_SPLIT = 0x1p120; /* beyond it parts and their products may overflow */
+
+void contract_words_open(struct contract_code *code, const struct contract_choice *choice)
+{
+    if (!choice->atom)
+        return;
+    bool bytes = code->contract->factors == CONTRACT_BYTES;
+    code->atom = choice->atom;
+    code->parts = choice->parts;
+    code->rows = contract_tile_rows(choice->atom, code->rows);
+    code->vectors = contract_tile_vectors(choice->atom, code->vectors);
+    code->block_k = (code->block_k + ROUND_TERMS - 1) / ROUND_TERMS * ROUND_TERMS;
+    code->pack_a = code->pack_b = true;
+    code->merged = 1;
+    code->row_dtype = code->column_dtype = DTYPE_BF16;
+    if (bytes) {
+        code->row_dtype = code->contract->row_dtype;
+        code->column_dtype = code->contract->column_dtype;
+        if (code->atom->rows == 1)
+            code->row_dtype = code->column_dtype == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8;
+    }
+}
+
+/* What is added to a byte of a row before it is packed. */
+static int row_shift(const struct contract_code *code)
+{
+    const struct contract *contract = code->contract;
+    if (contract->factors != CONTRACT_BYTES || code->row_dtype == contract->row_dtype)
+        return 0;
+    return code->row_dtype == DTYPE_U8 ? 128 : -128;
+}
+
+bool contract_rows_moved(const struct contract_code *code)
+{
+    return row_shift(code) != 0;
+}
+
+/* ---- places ---- */
+
+static loop_value panel_number(struct contract_code *code, loop_value panel, loop_value panels)
+{
+    if (!code->slice)
+        return panel;
+    return loop_add(code->arena, loop_mul(code->arena, code->slice, panels), panel);
+}
+
+static loop_value column_panel_number(struct contract_code *code, loop_value panel)
+{
+    return code->column_from ? loop_sub(code->arena, panel, code->column_from)
+                             : panel_number(code, panel, code->column_panels);
+}
+
+static loop_value part_number(struct contract_code *code, loop_value panel, int part)
+{
+    panel = loop_mul(code->arena, panel, loop_integer(code->arena, code->parts));
+    return loop_add(code->arena, panel, loop_integer(code->arena, part));
+}
+
+loop_value contract_row_word(struct contract_code *code, loop_value panel, int part, loop_value row,
+                             loop_value term)
+{
+    struct arena *arena = code->arena;
+    loop_value at = part_number(code, panel_number(code, panel, code->row_panels), part);
+    at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->rows)), row);
+    return loop_add(arena, loop_mul(arena, at, code->row_length), term);
+}
+
+loop_value contract_column_word(struct contract_code *code, loop_value panel, int part,
+                                loop_value term)
+{
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    loop_value at = part_number(code, column_panel_number(code, panel), part);
+    at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->block_k)), term);
+    return loop_mul(arena, at, loop_integer(arena, width));
+}
+
+/* Terms up to a multiple of what one instruction sums. */
+static loop_value round_terms(struct contract_code *code, struct loop_block *block,
+                              loop_value terms, int64_t multiple)
+{
+    struct arena *arena = code->arena;
+    loop_value by = loop_integer(arena, multiple);
+    terms = loop_add(arena, terms, loop_integer(arena, multiple - 1));
+    terms = loop_mul(arena, loop_apply(arena, IR_FLOORDIV, terms, by, NULL), by);
+    return loop_of(arena, loop_let(block, "whole_terms", terms));
+}
+
+/* ---- parts ---- */
+
+/* What the parts before leave, to the nearest; exact as long as nothing is too large or small. */
+static void split(struct contract_code *code, struct loop_block *block, loop_value value,
+                  loop_value *parts)
+{
+    struct arena *arena = code->arena;
+    loop_value left = value;
+    for (int i = 0; i < code->parts; i++) {
+        parts[i] = left;
+        if (code->column_dtype != DTYPE_BF16 || code->contract->factors == CONTRACT_BF16)
+            continue;
+        parts[i] = loop_of(arena, loop_let(block, "part", loop_cast(arena, DTYPE_BF16, left)));
+        if (i + 1 < code->parts)
+            left = loop_of(arena, loop_let(block, "left", loop_sub(arena, left, parts[i])));
+    }
+}
+
+/* The greatest magnitude so far, in lanes; NaN stays. NULL when nobody asks. */
+static struct loop_variable *greatest_open(struct contract_code *code, struct loop_block *block,
+                                           int lanes)
+{
+    if (!code->row_outside)
+        return NULL;
+    loop_value zero = loop_number(code->arena, 0, DTYPE_F32);
+    return loop_let(block, "greatest", loop_splat(code->arena, zero, lanes));
+}
+
+static void greatest_add(struct contract_code *code, struct loop_block *block,
+                         struct loop_variable *greatest, loop_value value)
+{
+    struct arena *arena = code->arena;
+    if (!greatest)
+        return;
+    value = loop_apply(arena, IR_ABS, value, NULL, NULL);
+    loop_set(block, greatest, loop_apply(arena, IR_MAX, loop_of(arena, greatest), value, NULL));
+}
+
+static void greatest_close(struct contract_code *code, struct loop_block *block,
+                           const struct loop_variable *greatest, const struct loop_buffer *outside,
+                           loop_value place)
+{
+    struct arena *arena = code->arena;
+    if (!greatest)
+        return;
+    loop_value most = loop_fold(arena, IR_MAXIMUM, loop_of(arena, greatest));
+    loop_value limit = loop_number(arena, LARGEST_SPLIT, DTYPE_F32);
+    loop_value fits = loop_apply(arena, IR_LE, most, limit, NULL);
+    loop_store(block, outside, place,
+               loop_select(arena, fits, loop_number(arena, 0, DTYPE_F32),
+                           loop_number(arena, 1, DTYPE_F32)));
+}
+
+loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile)
+{
+    struct arena *arena = code->arena;
+    loop_value row = panel_number(code, tile->row_panel, code->row_panels);
+    loop_value sum = loop_add(
+        arena, loop_load(arena, code->row_outside, row, 1),
+        loop_load(arena, code->column_outside, column_panel_number(code, tile->column_panel), 1));
+    return loop_less(arena, loop_number(arena, 0, DTYPE_F32), sum);
+}
+
+/* ---- rows ---- */
+
+static void store_row(struct contract_code *code, struct loop_block *block, loop_value panel,
+                      loop_value row, loop_value term, loop_value value)
+{
+    struct arena *arena = code->arena;
+    loop_value parts[MOST_PARTS];
+    if (row_shift(code))
+        value = loop_add(arena, value, loop_integer(arena, row_shift(code)));
+    split(code, block, value, parts);
+    for (int i = 0; i < code->parts; i++)
+        loop_store(block, code->a, contract_row_word(code, panel, i, row, term), parts[i]);
+}
+
+/* Whether terms of a row are neighbours in memory, and so can be read as vectors. */
+static bool terms_are_neighbours(struct contract_code *code, const struct loop_variable *term)
+{
+    loop_value value = contract_factor(code, false);
+    if (code->contract->sets[CONTRACT_K].count != 1)
+        return false;
+    while (value->op == LOOP_APPLY && value->apply == IR_CAST)
+        value = value->a;
+    if (value->op != LOOP_LOAD || value->mask)
+        return false;
+    loop_value step = loop_step(code->arena, value->offset, term);
+    return step && step->op == LOOP_INTEGER && step->integer == 1;
+}
+
+static void pack_row(struct contract_code *code, struct loop_block *block, loop_value panel,
+                     loop_value row, loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term = arena_new(arena, struct loop_variable), *beyond;
+    *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
+    contract_open_set(code, block, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    bool wide = terms_are_neighbours(code, term);
+    int lanes = wide ? code->lanes : 1;
+    struct loop_variable *greatest = greatest_open(code, block, lanes);
+    loop_value step = loop_integer(arena, lanes);
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, step, &term);
+    loop_value from = loop_of(arena, term);
+    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, from));
+    loop_value value = contract_factor(code, false);
+    if (wide) {
+        loop_value wanted = loop_min(arena, step, loop_sub(arena, terms, from));
+        wanted = loop_of(arena, loop_let(body, "wanted", wanted));
+        struct skeleton_lanes along = {term, lanes, from, wanted};
+        skeleton_widen(body, &along, &value, 1);
+        value = loop_splat(arena, value, lanes);
+    }
+    value = loop_of(arena, loop_let(body, "value", value));
+    greatest_add(code, body, greatest, value);
+    store_row(code, body, panel, row, from, value);
+    if (greatest) { /* one flag for all rows of the panel */
+        loop_value place = panel_number(code, panel, code->row_panels);
+        struct loop_block *fails = loop_if(
+            block, loop_apply(arena, IR_NOT,
+                              loop_apply(arena, IR_LE,
+                                         loop_fold(arena, IR_MAXIMUM, loop_of(arena, greatest)),
+                                         loop_number(arena, LARGEST_SPLIT, DTYPE_F32), NULL),
+                              NULL, NULL));
+        loop_store(fails, code->row_outside, place, loop_number(arena, 1, DTYPE_F32));
+    }
+    loop_value end = round_terms(code, block, terms, code->atom->terms);
+    body = loop_for(block, LOOP_SERIAL, "beyond", terms, end, NULL, &beyond);
+    loop_value zero = loop_number(arena, 0, dtype_compute(code->row_dtype));
+    for (int i = 0; i < code->parts; i++)
+        loop_store(body, code->a, contract_row_word(code, panel, i, row, loop_of(arena, beyond)),
+                   zero);
+}
+
+void contract_pack_row_words(struct contract_code *code, struct loop_block *block, loop_value first,
+                             loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *panel, *row;
+    bool alone = code->slices || code->serial;
+    loop_note(block, "rows into panels of words");
+    struct loop_block *body = loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel",
+                                       loop_integer(arena, 0), code->row_panels, NULL, &panel);
+    if (code->row_outside)
+        loop_store(body, code->row_outside,
+                   panel_number(code, loop_of(arena, panel), code->row_panels),
+                   loop_number(arena, 0, DTYPE_F32));
+    struct loop_block *inner = loop_for(body, LOOP_SERIAL, "row", loop_integer(arena, 0),
+                                        loop_integer(arena, code->rows), NULL, &row);
+    loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
+    loop_value number = contract_row(code, loop_of(arena, panel), loop_of(arena, row));
+    number = loop_of(arena, loop_let(inner, "from_row", loop_min(arena, number, last)));
+    contract_open_set(code, inner, CONTRACT_M, number);
+    pack_row(code, inner, loop_of(arena, panel), loop_of(arena, row), first, terms);
+}
+
+/* ---- columns ---- */
+
+struct column_group { /* as many terms of a panel as a word holds */
+    loop_value panel, term, first, terms;
+    const struct contract_columns *columns;
+    bool whole; /* none is beyond the last */
+    struct loop_variable *greatest, *const *sums;
+};
+
+/* The word of bytes: each shifted to its place. */
+static loop_value join_bytes(struct contract_code *code, const loop_value *values)
+{
+    struct arena *arena = code->arena;
+    loop_value word = NULL, mask = loop_integer(arena, 255);
+    for (int t = 0; t < code->atom->word; t++) {
+        loop_value byte = loop_apply(arena, IR_BITAND, values[t], mask, NULL);
+        byte = loop_mul(arena, byte, loop_integer(arena, (int64_t)1 << 8 * t));
+        word = word ? loop_apply(arena, IR_BITOR, word, byte, NULL) : byte;
+    }
+    return loop_narrow(arena, word);
+}
+
+static loop_value column_value(struct contract_code *code, struct loop_block *block,
+                               const struct column_group *group, int vector, int further)
+{
+    struct arena *arena = code->arena;
+    loop_value term = loop_add(arena, group->term, loop_integer(arena, further));
+    loop_value there = loop_less(arena, term, group->terms);
+    if (!group->whole && further) /* beyond the last: that one again, and then none */
+        term = loop_min(arena, term, loop_sub(arena, group->terms, loop_integer(arena, 1)));
+    contract_open_set(code, block, CONTRACT_K, loop_add(arena, group->first, term));
+    contract_open_vector(code, group->columns, vector);
+    struct skeleton_lanes lanes = {code->lane, code->lanes, group->columns->from[vector],
+                                   group->columns->count[vector]};
+    loop_value value = contract_factor(code, true);
+    skeleton_widen(block, &lanes, &value, 1);
+    value = loop_splat(arena, value, code->lanes);
+    if (!group->whole && further)
+        value =
+            loop_select(arena, there, value,
+                        loop_splat(arena, loop_number(arena, 0, value->type.dtype), code->lanes));
+    return loop_of(arena, loop_let(block, "value", value));
+}
+
+static void pack_column_group(struct contract_code *code, struct loop_block *block,
+                              const struct column_group *group)
+{
+    struct arena *arena = code->arena;
+    int word = code->atom->word;
+    for (int j = 0; j < code->vectors; j++) {
+        loop_value values[MOST_WORD], parts[MOST_WORD][MOST_PARTS];
+        for (int t = 0; t < word; t++) {
+            values[t] = column_value(code, block, group, j, t);
+            greatest_add(code, block, group->greatest, values[t]);
+            if (group->sums)
+                loop_set(block, group->sums[j],
+                         loop_add(arena, loop_of(arena, group->sums[j]), values[t]));
+            split(code, block, values[t], parts[t]);
+        }
+        for (int p = 0; p < code->parts; p++) {
+            loop_value place = contract_column_word(code, group->panel, p, group->term);
+            place = loop_add(arena, place, loop_integer(arena, (int64_t)j * code->lanes * word));
+            loop_store_words(block, code->b, place,
+                             word == 2 ? loop_pair(arena, parts[0][p], parts[1][p])
+                                       : join_bytes(code, values));
+        }
+    }
+}
+
+/* Words of nothing, up to what one instruction sums. */
+static void pack_beyond(struct contract_code *code, struct loop_block *block,
+                        const struct column_group *group, loop_value from)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    if (code->atom->terms == code->atom->word)
+        return;
+    loop_value end = round_terms(code, block, group->terms, code->atom->terms);
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", from, end,
+                                       loop_integer(arena, code->atom->word), &term);
+    for (int i = 0; i < code->parts * code->vectors; i++) {
+        loop_value place =
+            contract_column_word(code, group->panel, i / code->vectors, loop_of(arena, term));
+        int64_t further = (int64_t)(i % code->vectors) * code->lanes * code->atom->word;
+        loop_value zero = loop_narrow(arena, loop_integer(arena, 0));
+        loop_store_words(body, code->b, loop_add(arena, place, loop_integer(arena, further)),
+                         loop_splat(arena, zero, code->lanes));
+    }
+}
+
+static loop_value column_sum_place(struct contract_code *code, loop_value panel, int vector)
+{
+    struct arena *arena = code->arena;
+    int64_t width = (int64_t)code->vectors * code->lanes;
+    panel = loop_mul(arena, column_panel_number(code, panel), loop_integer(arena, width));
+    return loop_add(arena, panel, loop_integer(arena, (int64_t)vector * code->lanes));
+}
+
+loop_value contract_column_sum(struct contract_code *code, loop_value panel, int vector)
+{
+    return loop_load(code->arena, code->column_sums, column_sum_place(code, panel, vector),
+                     code->lanes);
+}
+
+static void pack_column_panel(struct contract_code *code, struct loop_block *block,
+                              struct column_group *group)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term, *sums[CONTRACT_MAX_VECTORS];
+    loop_value word = loop_integer(arena, code->atom->word), zero = loop_integer(arena, 0);
+    group->greatest = greatest_open(code, block, code->lanes);
+    group->sums = code->column_sums ? sums : NULL;
+    for (int j = 0; j < code->vectors && code->column_sums; j++)
+        sums[j] = loop_let(block, "sum", loop_splat(arena, zero, code->lanes));
+    loop_value whole = loop_apply(arena, IR_FLOORDIV, group->terms, word, NULL);
+    whole = loop_of(arena, loop_let(block, "whole", loop_mul(arena, whole, word)));
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", zero, whole, word, &term);
+    group->term = loop_of(arena, term);
+    group->whole = true;
+    pack_column_group(code, body, group);
+    struct loop_block *rest = loop_if(block, loop_less(arena, whole, group->terms));
+    group->term = whole;
+    group->whole = false;
+    pack_column_group(code, rest, group);
+    pack_beyond(code, block, group, round_terms(code, block, group->terms, code->atom->word));
+    for (int j = 0; j < code->vectors && code->column_sums; j++)
+        loop_store(block, code->column_sums, column_sum_place(code, group->panel, j),
+                   loop_of(arena, sums[j]));
+    greatest_close(code, block, group->greatest, code->column_outside,
+                   column_panel_number(code, group->panel));
+}
+
+void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,
+                                loop_value first, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *panel;
+    struct contract_columns columns;
+    bool alone = code->column_from || code->slices || code->serial;
+    loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
+    loop_note(block, "columns into panels of words");
+    struct loop_block *body =
+        loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel", from, to, NULL, &panel);
+    contract_open_columns(code, body, loop_of(arena, panel), &columns);
+    struct column_group group = {
+        .panel = loop_of(arena, panel), .first = first, .terms = terms, .columns = &columns};
+    pack_column_panel(code, body, &group);
+}

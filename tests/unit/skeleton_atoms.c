@@ -1,0 +1,231 @@
+/*
+ * Instructions for small operands in the contract skeleton: products of bf16 and of bytes, and of
+ * f32 in parts, under several plans and over random sizes, against the interpreter.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/gen.h"
+#include "kernel_run.h"
+#include "oracle_differ.h"
+#include "skeleton/skeleton.h"
+#include "test.h"
+
+#define PRODUCT(a, b, y, mul, a_dims, a_at, b_dims, b_at)                                      \
+    "ir 1 part product { size M size N size K input a " a "[" a_dims "] input b " b "[" b_dims \
+    "]\noutput y " y "[M, N] signature (a, b) -> (y)\n"                                        \
+    "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"          \
+    "%3 = read a [" a_at "] proved %4 = read b [" b_at "] proved %5 = mul " mul " %3, %4\n"    \
+    "y [%0, %1] <- %5 } }"
+#define NN(a, b, y, mul) PRODUCT(a, b, y, mul, "M, K", "%0, %2", "K, N", "%2, %1")
+#define NT(a, b, y, mul) PRODUCT(a, b, y, mul, "M, K", "%0, %2", "N, K", "%1, %2")
+#define TN(a, b, y, mul) PRODUCT(a, b, y, mul, "K, M", "%2, %0", "K, N", "%2, %1")
+
+struct atom_case {
+    const char *name, *text;
+    int64_t largest;
+};
+
+static const struct atom_case BF16[] = {
+    {"bf16, nn", NN("bf16", "bf16", "f32", "f32"), 70},
+    {"bf16, nt", NT("bf16", "bf16", "bf16", "f32"), 70},
+    {"bf16 and f8, tn", TN("bf16", "f8e4", "f32", "f32"), 70},
+    {"bf16, bias and rectifier after it",
+     "ir 1 part linear { size M size N size K input a bf16[M, K] input w bf16[N, K]\n"
+     "input b f32[N] output y bf16[M, N] temporary t ~f32[M, N] signature (a, w, b) -> (y)\n"
+     "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"
+     "%3 = read a [%0, %2] proved %4 = read w [%1, %2] proved %5 = mul f32 %3, %4\n"
+     "t [%0, %1] <- %5 }\n"
+     "map over m < M, n < N { %0 = index m %1 = index n %2 = read t [%0, %1] proved\n"
+     "%3 = read b [%1] proved %4 = add f32 %2, %3 %5 = float f32 0 %6 = max f32 %4, %5\n"
+     "y [%0, %1] <- %6 } }",
+     70},
+    {"bf16, convolution with padding",
+     "ir 1 part conv { size N size C size H size W size O size R size S\n"
+     "input x bf16[N, C, H, W] input w bf16[O, C, R, S] output y f32[N, O, H, W]\n"
+     "signature (x, w) -> (y)\n"
+     "reduce sum over n < N, o < O, p < H, q < W | c < C, r < R, s < S { %0 = index n\n"
+     "%1 = index o %2 = index p %3 = index q %4 = index c %5 = index r %6 = index s\n"
+     "%7 = int 1 %8 = add i64 %2, %5 %9 = sub i64 %8, %7 %10 = add i64 %3, %6\n"
+     "%11 = sub i64 %10, %7 %12 = float f32 0 %13 = read x [%0, %4, %9, %11] else %12 checked "
+     "proved\n"
+     "%14 = read w [%1, %4, %5, %6] proved %15 = mul f32 %13, %14\n"
+     "y [%0, %1, %2, %3] <- %15 } }",
+     6},
+};
+
+#define BATCH(type)                                                                          \
+    "ir 1 part batch { size B size M size N size K input a " type "[B, M, K] input b " type  \
+    "[B, K, N]\noutput y f32[B, M, N] signature (a, b) -> (y)\n"                             \
+    "reduce sum over i < B, m < M, n < N | k < K { %0 = index i %1 = index m %2 = index n\n" \
+    "%3 = index k %4 = read a [%0, %1, %3] proved %5 = read b [%0, %3, %2] proved\n"         \
+    "%6 = mul f32 %4, %5 y [%0, %1, %2] <- %6 } }"
+
+static const struct atom_case BATCHES[] = {
+    {"batch of bf16", BATCH("bf16"), 30},
+    {"batch of f32", BATCH("f32"), 30},
+};
+
+static const struct atom_case BYTES[] = {
+    {"i8 by i8", NN("i8", "i8", "i32", "i64"), 70},
+    {"i8 by u8", NT("i8", "u8", "i64", "i64"), 70},
+    {"u8 by i8", TN("u8", "i8", "i32", "i64"), 70},
+    {"u8 by u8", NN("u8", "u8", "i32", "i64"), 70},
+};
+
+static const struct atom_case WIDE[] = {
+    {"f32, nn", NN("f32", "f32", "f32", "f32"), 70},
+    {"f32, nt", NT("f32", "f32", "f32", "f32"), 70},
+    {"f32, exponential and quotient",
+     "ir 1 part product { size M size N size K input a f32[M, K] input b f32[K, N]\n"
+     "output y f32[M, N] signature (a, b) -> (y)\n"
+     "reduce sum over m < M, n < N | k < K { %0 = index m %1 = index n %2 = index k\n"
+     "%3 = read a [%0, %2] proved %4 = read b [%2, %1] proved %5 = exp f32 %4\n"
+     "%6 = mul f32 %3, %5 %7 = float f32 3 %8 = fdiv f32 %6, %7 y [%0, %1] <- %8 } }",
+     70},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void set_all(struct arena *arena, struct plan_group *group, const char *decisions)
+{
+    char *at = arena_string(arena, decisions);
+    for (char *end; (end = strchr(at, ';')); at = end + 1) {
+        char *space = strchr(at, ' ');
+        *space = *end = '\0';
+        plan_set(arena, group, at, space + 1);
+    }
+}
+
+/* A machine that has everything. */
+static struct skeleton_target target_make(void)
+{
+    struct skeleton_target target = {.name = "avx512",
+                                     .vector_bytes = 64,
+                                     .registers = 32,
+                                     .masks = true,
+                                     .l1 = 32 << 10,
+                                     .l2 = 1 << 20,
+                                     .threads = 2,
+                                     .fma = 150e9,
+                                     .memory = 10e9};
+    for (int i = 0; i < MACHINE_ATOM_COUNT; i++)
+        target.atoms[i] = machine_atoms[i].typical;
+    return target;
+}
+
+struct made { /* a kernel of one plan */
+    struct arena *arena;
+    const struct ir_program *program;
+    struct skeleton_target target;
+    struct skeleton_program *planned;
+    struct plan plan;
+    struct plan_group group;
+    struct skeleton_group seen;
+};
+
+static void open_made(struct made *made, const char *text, int64_t size)
+{
+    int64_t sizes[16];
+    double scalars[1] = {0};
+    struct error error = {0};
+    for (int i = 0; i < 16; i++)
+        sizes[i] = size;
+    made->arena = differ_arena();
+    made->program = differ_parse(text);
+    made->target = target_make();
+    struct ir_binding *binding = ir_bind(made->arena, made->program, sizes, scalars, &error);
+    CHECK(binding != NULL);
+    made->planned = skeleton_program_new(made->arena, made->program, binding, &made->target);
+    int count = made->planned->part->stage_count;
+    int *stages = arena_array(made->arena, (size_t)count + 1, sizeof *stages);
+    for (int i = 0; i < count; i++)
+        stages[i] = i;
+    made->group = (struct plan_group){.name = "product", .skeleton = "contract"};
+    made->group.stages = stages;
+    made->group.stage_count = count;
+    made->plan = (struct plan){.target = "cpu", .machine = "avx512"};
+    made->plan.groups = &made->group;
+    made->plan.group_count = 1;
+    made->seen = skeleton_group_of(made->planned, &made->plan, 0);
+}
+
+static void write_made(struct made *made, struct text *text)
+{
+    struct error error = {0};
+    struct loop_kernel *loops = skeleton_lower(made->planned, &made->plan);
+    if (!loop_check(loops, &error))
+        test_fail(__FILE__, __LINE__, "%s: %s", kernel_run_what, error.message);
+    gen_loop_c(text, loops, &(struct gen_head){0});
+}
+
+static void check_case(const struct atom_case *c, const char *decisions, double slack)
+{
+    struct made made;
+    struct skeleton_reason why = {{0}};
+    struct random random = random_new(3, 5);
+    struct library *library;
+    kernel_run_what = c->name;
+    open_made(&made, c->text, 50);
+    struct arena *arena = made.arena;
+    const struct skeleton *skeleton = skeleton_find("contract");
+    if (!skeleton->match(&made.seen, &why))
+        test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
+    CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
+    set_all(arena, &made.group, decisions);
+    if (!skeleton->legal(&made.seen, &made.group, &why))
+        test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
+    struct text text = text_new(arena);
+    write_made(&made, &text);
+    struct errors errors = errors_new(arena);
+    struct source source = {"kernel.c", text.at, text.length};
+    const struct kernel *kernel = kernel_parse(arena, &source, ir_root(made.program), &errors);
+    CHECK(kernel != NULL);
+    kernel_function *function = kernel_run_compile(arena, &text, false, &library);
+    for (int round = 0; round < 12; round++) {
+        int64_t sizes[16];
+        double scalars[1] = {0};
+        struct array inputs[4];
+        struct error error = {0};
+        for (int i = 0; i < 16; i++)
+            sizes[i] = (int64_t)random_below(&random, (uint64_t)c->largest + 1);
+        struct ir_binding *binding = ir_bind(arena, made.program, sizes, scalars, &error);
+        CHECK(binding && oracle_draw(arena, NULL, binding, random_u64(&random), inputs, &error));
+        kernel_run_check(arena, binding, inputs, function, kernel, slack);
+    }
+}
+
+static void check_all(const struct atom_case *cases, size_t count, const char *decisions)
+{
+    for (size_t i = 0; i < count; i++)
+        check_case(&cases[i], decisions, 64);
+}
+
+TEST(atoms_dot_bf16)
+{
+    check_all(BF16, COUNT(BF16), "atom dot;tile.m 5;tile.n 32;block.k 64;block.m 16;block.n 64;");
+}
+
+TEST(atoms_dot_bf16_threads_take_columns)
+{
+    check_all(BF16, COUNT(BF16), "atom dot;block.n 64;block.k 16;parallel columns;");
+}
+
+TEST(atoms_dot_batch)
+{
+    check_case(&BATCHES[0], "atom dot;parallel batch;", 64);
+    check_case(&BATCHES[1], "atom dot;precision bf16x6;parallel batch;tile.m 4;tile.n 32;", 64);
+}
+
+TEST(atoms_dot_bytes)
+{
+    check_all(BYTES, COUNT(BYTES), "atom dot;block.k 64;tile.m 6;tile.n 48;");
+    check_all(BYTES, 2, "atom dot;parallel columns;block.n 64;block.k 128;");
+}
+
+TEST(atoms_dot_in_parts)
+{
+    check_all(WIDE, COUNT(WIDE), "precision bf16x6;atom dot;tile.m 4;tile.n 32;block.k 16;");
+    check_all(WIDE, 2, "precision bf16x6;atom dot;tile.m 4;tile.n 32;parallel columns;block.n 64;");
+}
