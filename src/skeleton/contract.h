@@ -9,6 +9,10 @@
  * several places of the last: convolutions read and write rows of images then, whatever their
  * padding. Where the last indices are one in everything that is written, they may run in lanes
  * together, counted through: a vector is several rows of a small image then.
+ *
+ * A plan may have the factors change places (lanes rows: M and N are exchanged), or have the terms
+ * run in lanes (lanes terms: each sum is a vector of partial sums, a column is no vector but one
+ * element wide).
  */
 #ifndef SMELT_SKELETON_CONTRACT_H
 #define SMELT_SKELETON_CONTRACT_H
@@ -21,6 +25,7 @@ enum {
     CONTRACT_MAX_AFTER = 32,   /* maps after the sum */
     CONTRACT_MAX_ROWS = 32,
     CONTRACT_MAX_VECTORS = 8,
+    CONTRACT_MAX_SHARES = 256, /* of one product */
 };
 
 enum contract_set {
@@ -64,6 +69,9 @@ struct contract {
     int after_count;
     bool columns_contiguous; /* the second factor is an element, lanes are neighbours */
     bool rows_contiguous;    /* the first factor is an element, terms are neighbours */
+    bool rows_adjacent;      /* the same, rows are neighbours */
+    bool terms_contiguous;   /* the second factor is an element, terms are neighbours */
+    bool written_contiguous; /* lanes are neighbours in the sum */
     int mergeable;           /* last indices of N that are one in what is written: at least 1 */
     enum contract_factors factors;
     enum dtype row_dtype, column_dtype; /* BYTES: of the factors */
@@ -86,6 +94,42 @@ bool contract_choice_legal(const struct contract *contract, const struct plan_gr
 int contract_tile_rows(const struct machine_atom *atom, int64_t rows);
 int contract_tile_vectors(const struct machine_atom *atom, int64_t vectors);
 
+/* What a plan decided, as numbers. */
+struct contract_decisions {
+    int lanes;
+    bool along; /* terms run in lanes */
+    int64_t rows, columns, block_m, block_n, block_k;
+    int64_t vectors; /* of a tile; along: columns */
+    bool pack_a, pack_b, merge, slices, serial, columns_shared, shares;
+    int64_t split_m, split_n, split_k;
+    struct contract_choice choice;
+};
+
+/* contract.c */
+struct contract_decisions contract_decide(const struct contract *contract,
+                                          const struct plan_group *plan);
+const struct plan_slot *contract_slot(const char *key);
+bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                    struct skeleton_reason *why_not);
+/* Vector registers that a tile's loop needs; tiles of the machine have registers of their own. */
+int64_t contract_registers(const struct contract_decisions *d);
+
+/* contract_cost.c */
+struct skeleton_cost contract_predict(const struct skeleton_group *group,
+                                      const struct plan_group *plan);
+/* Vectors that all columns take when the last `merged` indices run in lanes together. */
+double contract_vectors(const struct contract *contract, int merged, int lanes);
+/* Whether rows, columns and terms are counted by one index each, the factors bare elements. */
+bool contract_is_simple(const struct contract *contract);
+/* Seconds of one product of that kind. */
+double contract_simple_cost(const struct contract *contract, const struct contract_decisions *d);
+/* The tile that wastes least on edges, on loads, on waiting. */
+void contract_best_tile(const struct contract *contract, const struct contract_choice *choice,
+                        int merged, int lanes, int *rows, int *vectors);
+
+/* contract_seed.c */
+int contract_seeds(const struct skeleton_group *group, struct plan_group *plans, int most);
+
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
                     struct loop_kernel *kernel);
 
@@ -97,6 +141,9 @@ int contract_mergeable(const struct contract *contract);
 bool contract_add_maps(struct contract *contract, struct skeleton_reason *why_not);
 bool contract_classify(const struct skeleton_group *group, struct contract *contract,
                        struct skeleton_reason *why_not);
+/* The same with the factors where the plan has them. */
+bool contract_classify_plan(const struct skeleton_group *group, const struct plan_group *plan,
+                            struct contract *contract, struct skeleton_reason *why_not);
 
 /* What the plan decided, and the sizes as expressions. */
 struct contract_code {
@@ -110,6 +157,9 @@ struct contract_code {
     bool slices;                       /* threads share out the batch, not the tiles */
     bool serial;                       /* one thread does all */
     bool whole_rows;                   /* rows are packed once, for all terms */
+    bool along;                        /* terms run in lanes; `vectors` counts columns */
+    bool shares;                       /* threads have shares, and panels of their own */
+    int64_t split_m, split_n, split_k; /* shares of rows, columns, terms */
     int merged;                        /* indices of N that run in lanes together */
     loop_value m, k;                   /* sizes of the sets */
     loop_value lane_extent;            /* of the indices that run in lanes */
@@ -119,7 +169,12 @@ struct contract_code {
     const struct loop_buffer *a, *b, *partial;
     loop_value slice;                 /* number of the batch; NULL: panels are shared */
     loop_value column_terms;          /* room of a panel of columns; NULL: block_k */
+    loop_value share;                 /* whose panels; NULL: there is one */
+    loop_value room_a, room_b;        /* panels of rows and columns a share has room for */
+    loop_value row_from, row_to;      /* panels of rows are packed and counted from; NULL: all */
     loop_value column_from;           /* panels of columns are counted from; NULL: from 0 */
+    loop_value terms_from, terms_to;  /* of the share; NULL: all */
+    loop_value part;                  /* which sums are put aside; NULL: there is one */
     const struct loop_variable *lane; /* stands for the index that runs in lanes */
     loop_value *done;                 /* per tensor: what a map of the group gave here */
     /* with an atom: factors are packed as words of small operands (contract_words.c) */
@@ -154,12 +209,29 @@ void contract_open_digits(struct contract_code *code, struct loop_block *block, 
                           int count, loop_value number);
 
 /* contract_pack.c */
+int64_t contract_column_width(const struct contract_code *code); /* elements of a term, packed */
 loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term);
 loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term);
 void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
                         loop_value terms);
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
                            loop_value first, loop_value terms);
+
+/* contract_share.c: the loops around tiles, for all or for one thread each */
+void contract_lower_tiles(struct contract_code *code, struct loop_block *block, loop_value first,
+                          loop_value terms);
+void contract_lower_shares(struct contract_code *code, struct loop_block *block);
+struct loop_block *contract_terms_loop(struct contract_code *code, struct loop_block *block,
+                                       loop_value *first, loop_value *terms);
+
+struct contract_tile;
+/* contract_along.c: terms in lanes */
+void contract_along_pack(struct contract_code *code, struct loop_block *block, bool second,
+                         loop_value panel, loop_value first, loop_value terms);
+void contract_along_terms(struct contract_code *code, struct loop_block *block,
+                          const struct contract_tile *tile, const struct loop_buffer *sums);
+void contract_along_store(struct contract_code *code, struct loop_block *block,
+                          const struct contract_tile *tile, const struct loop_buffer *sums);
 
 struct contract_tile {
     loop_value row_panel, column_panel;
@@ -191,6 +263,9 @@ void contract_word_terms(struct contract_code *code, struct loop_block *block,
 /* contract_tile.c: one tile of rows x columns over a block of the sum */
 void contract_tile(struct contract_code *code, struct loop_block *block,
                    const struct contract_tile *tile);
+/* The sums that shares of the terms put aside, added up and finished. */
+void contract_tile_join(struct contract_code *code, struct loop_block *block,
+                        const struct contract_tile *tile);
 /* The maps after the sum, and what is needed of them stored, for one vector of a row. */
 void contract_finish(struct contract_code *code, struct loop_block *block, loop_value sum,
                      const struct skeleton_lanes *lanes);

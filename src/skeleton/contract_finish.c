@@ -34,6 +34,10 @@ static void store_vector(struct contract_code *code, struct loop_block *block, i
     struct arena *arena = code->arena;
     const struct loop_buffer *buffer = skeleton_buffer(&code->values, tensor);
     loop_value step = loop_step(arena, offset, lanes->variable);
+    if (lanes->lanes == 1 && !loop_mentions(offset, lanes->variable)) {
+        loop_store(block, buffer, offset, value);
+        return;
+    }
     value = loop_splat(arena, value, lanes->lanes);
     if (step && step->op == LOOP_INTEGER && step->integer == 1) {
         offset = loop_substitute(arena, offset, lanes->variable, lanes->from);

@@ -32,8 +32,16 @@ static const struct ir_size *set_size(const struct contract *contract, enum cont
 
 struct sizes {
     const struct ir_size *m, *k, *batch, *lanes, *lane_blocks, *vectors, *row_panels,
-        *column_panels;
+        *column_panels, *room_a, *room_b;
 };
+
+/* Panels a share has in one block, at most. */
+static const struct ir_size *room(struct arena *arena, const struct ir_size *panels, int64_t split,
+                                  int64_t block)
+{
+    const struct ir_size *most = size_of(arena, block > 0 ? block : 1);
+    return ir_size_make(arena, IR_SIZE_MIN, size_ceil(arena, panels, split), most);
+}
 
 static struct sizes sizes_make(const struct contract_code *code)
 {
@@ -48,9 +56,12 @@ static struct sizes sizes_make(const struct contract_code *code)
     sizes.lanes = set_size(contract, CONTRACT_N, outer, n->count);
     sizes.lane_blocks = size_ceil(arena, sizes.lanes, code->lanes);
     sizes.vectors = ir_size_make(arena, IR_SIZE_MUL, set_size(contract, CONTRACT_N, 0, outer),
-                                 sizes.lane_blocks);
+                                 code->along ? sizes.lanes : sizes.lane_blocks);
     sizes.row_panels = size_ceil(arena, sizes.m, code->rows);
     sizes.column_panels = size_ceil(arena, sizes.vectors, code->vectors);
+    sizes.room_a = room(arena, sizes.row_panels, code->split_m, code->block_m / code->rows);
+    sizes.room_b = room(arena, sizes.column_panels, code->split_n,
+                        code->block_n / contract_column_width(code));
     return sizes;
 }
 
@@ -58,12 +69,14 @@ static struct sizes sizes_make(const struct contract_code *code)
 
 static const struct loop_buffer *scratch(struct contract_code *code, const char *name,
                                          enum dtype dtype, const struct ir_size *panels,
-                                         const struct sizes *sizes, int64_t width)
+                                         const struct sizes *sizes, int64_t width, int64_t shares)
 {
     struct arena *arena = code->arena;
     const struct ir_size *count = ir_size_make(arena, IR_SIZE_MUL, panels, size_of(arena, width));
     if (code->slices)
         count = ir_size_make(arena, IR_SIZE_MUL, count, sizes->batch);
+    if (code->shares)
+        count = ir_size_make(arena, IR_SIZE_MUL, count, size_of(arena, shares));
     return loop_scratch(code->kernel, name, dtype, count);
 }
 
@@ -82,18 +95,19 @@ static void make_word_buffers(struct contract_code *code, const struct sizes *si
     code->row_length = skeleton_size(&code->values, length);
     code->a = scratch(code, "rows", code->row_dtype,
                       ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, length), sizes,
-                      (int64_t)code->rows * code->parts);
+                      (int64_t)code->rows * code->parts, 1);
     if (code->parts > 1)
-        code->row_outside = scratch(code, "outside", DTYPE_F32, sizes->row_panels, sizes, 1);
+        code->row_outside = scratch(code, "outside", DTYPE_F32, sizes->row_panels, sizes, 1, 1);
     if (code->whole_rows)
         return;
     code->b = scratch(code, "columns", code->column_dtype, sizes->column_panels, sizes,
-                      code->block_k * width * code->parts);
+                      code->block_k * width * code->parts, 1);
     if (code->parts > 1)
-        code->column_outside = scratch(code, "outside", DTYPE_F32, sizes->column_panels, sizes, 1);
+        code->column_outside =
+            scratch(code, "outside", DTYPE_F32, sizes->column_panels, sizes, 1, 1);
     if (contract_rows_moved(code))
         code->column_sums =
-            scratch(code, "column_sums", DTYPE_I64, sizes->column_panels, sizes, width);
+            scratch(code, "column_sums", DTYPE_I64, sizes->column_panels, sizes, width, 1);
 }
 
 /* The same for the columns of one thread. */
@@ -114,17 +128,19 @@ static void stack_columns(struct contract_code *code, struct loop_block *block, 
 static void make_panels(struct contract_code *code, const struct sizes *sizes)
 {
     struct arena *arena = code->arena;
-    int64_t width = (int64_t)code->vectors * code->lanes;
+    int64_t shares = code->split_m * code->split_n * code->split_k;
     const struct ir_size *terms = size_of(arena, code->block_k);
     enum dtype dtype = code->contract->dtype;
     if (code->pack_a)
         code->a = scratch(code, "rows", dtype,
-                          ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels,
+                          ir_size_make(arena, IR_SIZE_MUL,
+                                       code->shares ? sizes->room_a : sizes->row_panels,
                                        code->whole_rows ? sizes->k : terms),
-                          sizes, code->rows);
+                          sizes, code->rows, shares);
     if (code->pack_b && !code->whole_rows)
         code->b =
-            scratch(code, "columns", dtype, sizes->column_panels, sizes, code->block_k * width);
+            scratch(code, "columns", dtype, code->shares ? sizes->room_b : sizes->column_panels,
+                    sizes, code->block_k * contract_column_width(code), shares);
 }
 
 static void make_buffers(struct contract_code *code, const struct sizes *sizes)
@@ -137,94 +153,28 @@ static void make_buffers(struct contract_code *code, const struct sizes *sizes)
         make_panels(code, sizes);
     const struct ir_size *tiles =
         ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, sizes->column_panels);
-    /* none when all terms are one block */
+    /* none when all terms are one block of one share */
     const struct ir_size *blocks = size_ceil(arena, sizes->k, code->block_k);
     blocks = ir_size_make(arena, IR_SIZE_MAX, blocks, size_of(arena, 1));
     blocks = ir_size_make(arena, IR_SIZE_SUB, blocks, size_of(arena, 1));
     blocks = ir_size_make(arena, IR_SIZE_MIN, blocks, size_of(arena, 1));
-    tiles = ir_size_make(arena, IR_SIZE_MUL, tiles, blocks);
-    code->partial =
-        scratch(code, "partial", code->contract->dtype, tiles, sizes, code->rows * width);
+    if (code->split_k == 1)
+        tiles = ir_size_make(arena, IR_SIZE_MUL, tiles, blocks);
+    code->partial = scratch(code, "partial", code->contract->dtype, tiles, sizes,
+                            code->rows * width, code->split_k);
 }
 
 /* ---- loops ---- */
 
-static loop_value ceil_by(struct arena *arena, loop_value a, loop_value by)
-{
-    a = loop_add(arena, a, loop_sub(arena, by, loop_integer(arena, 1)));
-    return loop_apply(arena, IR_FLOORDIV, a, by, NULL);
-}
-
-/* Panels of rows a block has: at most what was decided, and all threads have as many blocks. */
-static loop_value row_step(struct contract_code *code, struct loop_block *block, int64_t threads)
-{
-    struct arena *arena = code->arena;
-    int64_t most = code->block_m / code->rows > 0 ? code->block_m / code->rows : 1;
-    loop_value count = loop_integer(arena, threads), one = loop_integer(arena, 1);
-    if (threads <= 1)
-        return loop_integer(arena, most);
-    loop_value blocks = ceil_by(arena, code->row_panels, loop_integer(arena, most * threads));
-    blocks = loop_apply(arena, IR_MAX, loop_mul(arena, blocks, count), one, NULL);
-    loop_value step = ceil_by(arena, code->row_panels, blocks);
-    step = loop_apply(arena, IR_MAX, step, one, NULL);
-    return loop_of(arena, loop_let(block, "row_block", step));
-}
-
-static void lower_tiles(struct contract_code *code, struct loop_block *block, int64_t threads,
-                        loop_value first, loop_value terms)
-{
-    struct arena *arena = code->arena;
-    bool shared = !code->slices && !code->serial;
-    enum loop_kind kind = shared ? LOOP_PARALLEL : LOOP_SERIAL;
-    int64_t width = (int64_t)code->vectors * code->lanes;
-    int64_t wide = code->block_n / width > 0 ? code->block_n / width : 1;
-    loop_value zero = loop_integer(arena, 0), columns = loop_integer(arena, wide);
-    loop_value rows = row_step(code, block, shared ? threads : 1);
-    struct loop_variable *row_block, *column_block, *row, *column;
-    struct loop_block *body =
-        loop_for(block, kind, "rows_from", zero, code->row_panels, rows, &row_block);
-    loop_note_loop(block, arena_printf(arena, "block.m %lld", (long long)code->block_m));
-    struct loop_block *inner =
-        loop_for(body, kind, "columns_from", zero, code->column_panels, columns, &column_block);
-    loop_note_loop(body, arena_printf(arena, "block.n %lld", (long long)code->block_n));
-    loop_value row_end = loop_add(arena, loop_of(arena, row_block), rows);
-    loop_value column_end = loop_add(arena, loop_of(arena, column_block), columns);
-    struct loop_block *over =
-        loop_for(inner, LOOP_SERIAL, "column_panel", loop_of(arena, column_block),
-                 loop_min(arena, column_end, code->column_panels), NULL, &column);
-    struct loop_block *tiles = loop_for(over, LOOP_SERIAL, "row_panel", loop_of(arena, row_block),
-                                        loop_min(arena, row_end, code->row_panels), NULL, &row);
-    loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
-    contract_tile(code, tiles, &tile);
-}
-
-static struct loop_block *terms_loop(struct contract_code *code, struct loop_block *block,
-                                     loop_value *first, loop_value *terms)
-{
-    struct arena *arena = code->arena;
-    struct loop_variable *from;
-    loop_value zero = loop_integer(arena, 0), one = loop_integer(arena, 1);
-    loop_value step = loop_integer(arena, code->block_k);
-    /* a sum of no terms is still written */
-    loop_value end = loop_apply(arena, IR_MAX, code->k, one, NULL);
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "terms_from", zero, end, step, &from);
-    loop_note_loop(block, arena_printf(arena, "block.k %lld", (long long)code->block_k));
-    *first = loop_of(arena, from);
-    *terms = loop_min(arena, step, loop_sub(arena, code->k, *first));
-    *terms = loop_of(arena, loop_let(body, "terms", *terms));
-    return body;
-}
-
-static void lower_product(struct contract_code *code, struct loop_block *block, int64_t threads)
+static void lower_product(struct contract_code *code, struct loop_block *block)
 {
     loop_value first, terms;
-    struct loop_block *body = terms_loop(code, block, &first, &terms);
+    struct loop_block *body = contract_terms_loop(code, block, &first, &terms);
     if (code->pack_a)
         contract_pack_rows(code, body, first, terms);
     if (code->pack_b)
         contract_pack_columns(code, body, code->column_panels, first, terms);
-    lower_tiles(code, body, threads, first, terms);
+    contract_lower_tiles(code, body, first, terms);
 }
 
 /*
@@ -248,7 +198,7 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     if (code->pack_b)
         stack_columns(code, body, wide);
     code->column_from = loop_of(arena, from);
-    struct loop_block *inner = terms_loop(code, body, &first, &terms);
+    struct loop_block *inner = contract_terms_loop(code, body, &first, &terms);
     if (code->pack_b)
         contract_pack_columns(code, inner, to, first, terms);
     struct loop_block *over =
@@ -278,6 +228,12 @@ static void code_sizes(struct contract_code *code, struct loop_block *block,
         loop_of(arena, loop_let(block, "row_panels", skeleton_size(values, sizes->row_panels)));
     code->column_panels = loop_of(
         arena, loop_let(block, "column_panels", skeleton_size(values, sizes->column_panels)));
+    if (!code->shares)
+        return;
+    code->room_a =
+        loop_of(arena, loop_let(block, "row_room", skeleton_size(values, sizes->room_a)));
+    code->room_b =
+        loop_of(arena, loop_let(block, "column_room", skeleton_size(values, sizes->room_b)));
 }
 
 void contract_lower(const struct skeleton_group *group, const struct plan_group *plan,
@@ -286,12 +242,13 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     struct contract contract;
     struct skeleton_reason why_not;
     struct arena *arena = kernel->arena;
-    if (!contract_classify(group, &contract, &why_not))
+    if (!contract_classify_plan(group, plan, &contract, &why_not))
         return;
     struct contract_code code = {.contract = &contract, .arena = arena, .kernel = kernel};
     code.lanes = group->target->vector_bytes / contract.element;
     code.rows = (int)plan_number(plan, "tile.m", 6);
-    code.vectors = (int)plan_number(plan, "tile.n", 64) / code.lanes;
+    code.along = plan_is(plan, "lanes", "terms");
+    code.vectors = (int)plan_number(plan, "tile.n", 64) / (code.along ? 1 : code.lanes);
     code.block_m = plan_number(plan, "block.m", 256);
     code.block_n = plan_number(plan, "block.n", 1048576);
     code.block_k = plan_number(plan, "block.k", 512);
@@ -300,6 +257,10 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.slices = plan_is(plan, "parallel", "batch");
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
+    code.shares = plan_is(plan, "parallel", "shares");
+    code.split_m = plan_number(plan, "split.m", 1);
+    code.split_n = plan_number(plan, "split.n", 1);
+    code.split_k = code.shares ? plan_number(plan, "split.k", 1) : 1;
     code.merged = plan_is(plan, "merge", "yes") ? contract.mergeable : 1;
     struct contract_choice choice = contract_choose(&contract, plan);
     contract_words_open(&code, &choice);
@@ -320,11 +281,13 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
                          loop_integer(arena, 0), skeleton_size(&code.values, sizes.batch), NULL,
                          &slice);
         contract_open_set(&code, block, CONTRACT_BATCH, loop_of(arena, slice));
-        code.slice = code.slices ? loop_of(arena, slice) : NULL;
+        code.slice = code.part = code.slices ? loop_of(arena, slice) : NULL;
     }
     if (code.whole_rows)
         lower_columns(&code, block);
+    else if (code.shares)
+        contract_lower_shares(&code, block);
     else
-        lower_product(&code, block, plan_number(plan, "threads", 1));
+        lower_product(&code, block);
     loop_prune(whole);
 }

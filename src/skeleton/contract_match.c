@@ -180,17 +180,7 @@ static void share_terms(struct contract *contract, unsigned second)
         contract->terms[i].second = second >> i & 1;
 }
 
-/* Few columns leave most lanes empty; rows that are neighbours in memory fill them. What is written
- * then goes one by one, but that is little. */
-static bool rows_fill_lanes(const struct contract *contract)
-{
-    const struct contract_indices *rows = &contract->sets[CONTRACT_M];
-    int lanes = contract->group->target->vector_bytes / contract->element;
-    return rows->count == 1 && contract->sets[CONTRACT_N].size * 4 <= lanes &&
-           rows->size >= lanes && factor_is_contiguous(contract, false, rows->at[0]);
-}
-
-static bool choose_sets(struct contract *contract, struct skeleton_reason *why_not)
+static bool choose_sets(struct contract *contract, bool exchange, struct skeleton_reason *why_not)
 {
     const struct skeleton_group *group = contract->group;
     bool *uses[2];
@@ -211,7 +201,9 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
     share_terms(contract, second);
     if (contract->sets[CONTRACT_M].size < 2 && contract->sets[CONTRACT_K].count > 1)
         return REFUSE(why_not, "one row and a window: packing costs more than it saves");
-    if (rows_fill_lanes(contract)) {
+    if (exchange && contract->sets[CONTRACT_M].count == 0)
+        return REFUSE(why_not, "there are no rows to run in lanes");
+    if (exchange) {
         fill_sets(contract, second = ~second, uses);
         share_terms(contract, second);
     }
@@ -229,6 +221,12 @@ static bool choose_sets(struct contract *contract, struct skeleton_reason *why_n
         factor_is_contiguous(contract, true, columns->at[columns->count - 1]);
     contract->rows_contiguous =
         terms->count == 1 && factor_is_contiguous(contract, false, terms->at[0]);
+    contract->rows_adjacent =
+        contract->sets[CONTRACT_M].count == 1 &&
+        factor_is_contiguous(contract, false, contract->sets[CONTRACT_M].at[0]);
+    contract->terms_contiguous =
+        terms->count == 1 && factor_is_contiguous(contract, true, terms->at[0]);
+    contract->written_contiguous = columns->at[columns->count - 1] == fastest;
     return true;
 }
 
@@ -343,8 +341,8 @@ bool contract_add_maps(struct contract *contract, struct skeleton_reason *why_no
     return true;
 }
 
-bool contract_classify(const struct skeleton_group *group, struct contract *contract,
-                       struct skeleton_reason *why_not)
+bool contract_classify_plan(const struct skeleton_group *group, const struct plan_group *plan,
+                            struct contract *contract, struct skeleton_reason *why_not)
 {
     const struct ir_part *part = group->part;
     const struct ir_stage *stage = &part->stages[group->stages[0]];
@@ -356,10 +354,17 @@ bool contract_classify(const struct skeleton_group *group, struct contract *cont
     contract->element = (int)dtype_bytes(contract->dtype);
     if (!add_terms(contract, stage->writes[0].value, false))
         return REFUSE(why_not, "more than %d factors", CONTRACT_MAX_TERMS);
-    if (!choose_sets(contract, why_not) || !contract_find_factors(contract, why_not))
+    if (!choose_sets(contract, plan && plan_is(plan, "lanes", "rows"), why_not) ||
+        !contract_find_factors(contract, why_not))
         return false;
     if (!contract_add_maps(contract, why_not))
         return false;
     contract->mergeable = contract_mergeable(contract);
     return true;
+}
+
+bool contract_classify(const struct skeleton_group *group, struct contract *contract,
+                       struct skeleton_reason *why_not)
+{
+    return contract_classify_plan(group, NULL, contract, why_not);
 }

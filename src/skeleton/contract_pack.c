@@ -9,15 +9,25 @@
 
 static enum loop_kind shared_loop(const struct contract_code *code)
 {
-    return code->slices || code->serial ? LOOP_SERIAL : LOOP_PARALLEL;
+    return code->slices || code->serial || code->shares ? LOOP_SERIAL : LOOP_PARALLEL;
 }
 
-/* Slices have panels of their own. */
-static loop_value panel_number(struct contract_code *code, loop_value panel, loop_value panels)
+/* Slices and shares have panels of their own; those of shares are counted from the first. */
+static loop_value panel_number(struct contract_code *code, loop_value panel, loop_value panels,
+                               loop_value from, loop_value room)
 {
-    if (!code->slice)
+    loop_value owner = code->slice ? code->slice : code->share;
+    if (from)
+        panel = loop_sub(code->arena, panel, from);
+    if (!owner)
         return panel;
-    return loop_add(code->arena, loop_mul(code->arena, code->slice, panels), panel);
+    panels = code->slice ? panels : room;
+    return loop_add(code->arena, loop_mul(code->arena, owner, panels), panel);
+}
+
+int64_t contract_column_width(const struct contract_code *code)
+{
+    return code->along ? code->vectors : (int64_t)code->vectors * code->lanes;
 }
 
 /* `term` counts from the first of the block, or of all when rows are packed whole. */
@@ -25,7 +35,8 @@ loop_value contract_row_place(struct contract_code *code, loop_value panel, loop
 {
     struct arena *arena = code->arena;
     loop_value length = code->whole_rows ? code->k : loop_integer(arena, code->block_k);
-    loop_value at = loop_mul(arena, panel_number(code, panel, code->row_panels), length);
+    panel = panel_number(code, panel, code->row_panels, code->row_from, code->room_a);
+    loop_value at = loop_mul(arena, panel, length);
     at = loop_add(arena, at, term);
     return loop_mul(arena, at, loop_integer(arena, code->rows));
 }
@@ -33,11 +44,8 @@ loop_value contract_row_place(struct contract_code *code, loop_value panel, loop
 loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term)
 {
     struct arena *arena = code->arena;
-    int64_t width = (int64_t)code->vectors * code->lanes;
-    if (code->column_from)
-        panel = loop_sub(arena, panel, code->column_from);
-    else
-        panel = panel_number(code, panel, code->column_panels);
+    int64_t width = contract_column_width(code);
+    panel = panel_number(code, panel, code->column_panels, code->column_from, code->room_b);
     loop_value room = code->column_terms ? code->column_terms : loop_integer(arena, code->block_k);
     loop_value at = loop_mul(arena, panel, room);
     return loop_mul(arena, loop_add(arena, at, term), loop_integer(arena, width));
@@ -76,8 +84,13 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
     }
     *row = (struct loop_variable){"row", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     loop_note(block, "rows into panels");
-    struct loop_block *body = loop_for(block, shared_loop(code), "panel", loop_integer(arena, 0),
-                                       code->row_panels, NULL, &panel);
+    struct loop_block *body = loop_for(
+        block, shared_loop(code), "panel", code->row_from ? code->row_from : loop_integer(arena, 0),
+        code->row_to ? code->row_to : code->row_panels, NULL, &panel);
+    if (code->along) {
+        contract_along_pack(code, body, false, loop_of(arena, panel), first, terms);
+        return;
+    }
     loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
     loop_value rows[CONTRACT_MAX_ROWS];
     for (int i = 0; i < code->rows; i++) {
@@ -283,6 +296,10 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
     enum loop_kind kind = code->column_from ? LOOP_SERIAL : shared_loop(code);
     loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
     struct loop_block *body = loop_for(block, kind, "panel", from, to, NULL, &panel);
+    if (code->along) {
+        contract_along_pack(code, body, true, loop_of(arena, panel), first, terms);
+        return;
+    }
     if (code->merged > 1) {
         pack_lines(code, body, loop_of(arena, panel), first, terms);
         return;

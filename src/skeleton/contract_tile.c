@@ -90,8 +90,8 @@ static loop_value partial_place(struct contract_code *code, const struct tile *t
 {
     struct arena *arena = code->arena;
     loop_value at = tile->at->row_panel;
-    if (code->slice)
-        at = loop_add(arena, loop_mul(arena, code->slice, code->row_panels), at);
+    if (code->part)
+        at = loop_add(arena, loop_mul(arena, code->part, code->row_panels), at);
     at = loop_add(arena, loop_mul(arena, at, code->column_panels), tile->at->column_panel);
     at = loop_mul(arena, at, loop_integer(arena, (int64_t)code->rows * code->vectors));
     at = loop_add(arena, at, loop_integer(arena, number));
@@ -236,31 +236,77 @@ static void tile_words(struct contract_code *code, struct loop_block *block, str
     contract_word_terms(code, inside, tile->at, tile->sums);
 }
 
+/* The sums of a block of terms, from nothing. */
+static void tile_sums(struct contract_code *code, struct loop_block *block, struct tile *tile,
+                      loop_value whole)
+{
+    if (code->along) {
+        contract_along_terms(code, block, tile->at, tile->sums);
+    } else if (code->atom) {
+        tile_words(code, block, tile, whole);
+    } else if (code->pack_b) {
+        tile_terms(code, block, tile, true);
+    } else {
+        tile_unpacked(code, block, tile, whole);
+    }
+}
+
+static void tile_finish(struct contract_code *code, struct loop_block *block,
+                        const struct tile *tile, loop_value whole)
+{
+    if (code->along)
+        contract_along_store(code, block, tile->at, tile->sums);
+    else
+        tile_store(code, block, tile, whole);
+}
+
+/* The places of the tile, and sums of nothing; whether all of it exists. */
+static loop_value tile_open(struct contract_code *code, struct loop_block *block, struct tile *tile)
+{
+    struct arena *arena = code->arena;
+    int count = code->rows * code->vectors;
+    loop_value zero = loop_number(arena, 0, code->contract->dtype), whole = NULL;
+    if (!code->along) {
+        contract_open_columns(code, block, tile->at->column_panel, &tile->columns);
+        whole = tile_is_whole(code, tile);
+    }
+    tile->sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
+    for (int i = 0; i < count; i++)
+        loop_store(block, tile->sums, loop_integer(arena, i), loop_splat(arena, zero, code->lanes));
+    return whole;
+}
+
 void contract_tile(struct contract_code *code, struct loop_block *block,
                    const struct contract_tile *at)
 {
     struct arena *arena = code->arena;
     struct tile tile = {.at = at};
-    int count = code->rows * code->vectors;
-    loop_value zero = loop_number(arena, 0, code->contract->dtype);
-    contract_open_columns(code, block, at->column_panel, &tile.columns);
-    if (!code->pack_a)
+    if (!code->pack_a && !code->along)
         open_rows(code, block, &tile);
-    loop_value whole = tile_is_whole(code, &tile);
-    tile.sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
-    for (int i = 0; i < count; i++)
-        loop_store(block, tile.sums, loop_integer(arena, i), loop_splat(arena, zero, code->lanes));
-    if (code->atom)
-        tile_words(code, block, &tile, whole);
-    else if (code->pack_b)
-        tile_terms(code, block, &tile, true);
-    else
-        tile_unpacked(code, block, &tile, whole);
-    loop_value later = loop_less(arena, loop_integer(arena, 0), at->first);
-    tile_blocks(code, loop_if(block, later), &tile, false);
+    loop_value whole = tile_open(code, block, &tile);
+    tile_sums(code, block, &tile, whole);
+    loop_value from = code->terms_from ? code->terms_from : loop_integer(arena, 0);
+    tile_blocks(code, loop_if(block, loop_less(arena, from, at->first)), &tile, false);
+    if (code->split_k > 1) { /* others have sums of the tile, too */
+        tile_blocks(code, block, &tile, true);
+        return;
+    }
     loop_value next = loop_add(arena, at->first, loop_integer(arena, code->block_k));
     struct loop_block *more = loop_if(block, loop_less(arena, next, code->k));
     struct loop_block *last = loop_else(block);
     tile_blocks(code, more, &tile, true);
-    tile_store(code, last, &tile, whole);
+    tile_finish(code, last, &tile, whole);
+}
+
+void contract_tile_join(struct contract_code *code, struct loop_block *block,
+                        const struct contract_tile *at)
+{
+    struct tile tile = {.at = at};
+    loop_value whole = tile_open(code, block, &tile);
+    for (int64_t i = 0; i < code->split_k; i++) {
+        code->part = loop_integer(code->arena, i);
+        tile_blocks(code, block, &tile, false);
+    }
+    code->part = NULL;
+    tile_finish(code, block, &tile, whole);
 }

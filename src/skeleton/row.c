@@ -3,6 +3,7 @@
  * sums and extremes along any axis, losses. A row is gone over in passes while it is in the cache;
  * or, when there are few rows, each pass is shared by all threads.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,6 +358,20 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
     return false;
 }
 
+/* What rows take however little they read: the lanes of each are folded; or, across, additions wait
+ * for each other, term by term. */
+static double waiting(const struct skeleton_group *group, const struct plan_group *plan,
+                      const struct row_shape *shape)
+{
+    static const double fold = 3e-9, addition = 1e-9; /* seconds */
+    double rows = (double)shape->rows, lanes = (double)plan_number(plan, "lanes", 1);
+    double seconds = rows * fold;
+    if (plan_is(plan, "side", "across"))
+        seconds =
+            plan_is(plan, "columns", "no") ? rows / lanes * (double)shape->length * addition : 0;
+    return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
+}
+
 static struct skeleton_cost row_predict(const struct skeleton_group *group,
                                         const struct plan_group *plan)
 {
@@ -372,6 +387,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
         shape.rows < group->target->threads)
         cost.seconds *= group->target->threads;
+    cost.seconds = fmax(cost.seconds, waiting(group, plan, &shape));
     return cost;
 }
 

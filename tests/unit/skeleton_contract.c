@@ -114,9 +114,15 @@ static const struct contract_case WINDOWS[] = {
 static const char *const PLANS[] = {
     "", /* as seeded */
     "tile.m 6;tile.n 64;block.m 16;block.n 64;block.k 16;pack.a no;pack.b yes;",
-    "tile.m 3;tile.n 16;block.m 16;block.n 32;block.k 32;pack.a yes;pack.b no;threads 2;",
+    "tile.m 3;tile.n 16;block.m 16;block.n 32;block.k 32;pack.a yes;pack.b no;split.m 2;",
     "tile.m 14;tile.n 32;block.n 64;block.k 16;parallel columns;pack.a yes;pack.b yes;",
     "tile.m 4;tile.n 48;block.n 64;block.k 16;merge yes;pack.b yes;",
+    "lanes columns;tile.m 5;tile.n 32;block.m 16;block.n 32;block.k 16;pack.a yes;pack.b yes;"
+    "parallel shares;split.m 2;split.n 3;split.k 2;",
+    "lanes rows;tile.m 4;tile.n 16;block.k 32;pack.a no;pack.b yes;parallel shares;split.n 2;",
+    "lanes terms;tile.m 3;tile.n 4;block.k 32;pack.a no;pack.b no;parallel shares;split.k 3;",
+    "lanes terms;tile.m 2;tile.n 5;block.n 32;block.k 16;pack.a yes;pack.b yes;parallel shares;"
+    "split.m 2;split.n 1;split.k 1;",
 };
 
 static void set_all(struct arena *arena, struct plan_group *group, const char *decisions)
@@ -273,6 +279,30 @@ TEST(contract_lines_in_lanes_together)
 {
     check_plan(4, 0);
     check_plan(4, 1);
+}
+
+TEST(contract_shares_of_rows_columns_terms)
+{
+    check_plan(5, 0);
+}
+TEST(contract_shares_of_rows_columns_terms_2)
+{
+    check_plan(5, 1);
+}
+TEST(contract_rows_in_lanes)
+{
+    check_plan(6, 0);
+    check_plan(6, 1);
+}
+TEST(contract_terms_in_lanes)
+{
+    check_plan(7, 0);
+    check_plan(7, 1);
+}
+TEST(contract_terms_in_lanes_packed)
+{
+    check_plan(8, 0);
+    check_plan(8, 1);
 }
 
 TEST(window_in_vectors)

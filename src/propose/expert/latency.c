@@ -6,6 +6,7 @@
 static const struct edit_key keys[] = {
     {"threads", "more threads share the work; for a little of it, starting them costs more"},
     {"parallel", "another loop may give every thread its share"},
+    {"split.", "shares of rows, columns or terms give every thread as much to do"},
     {"split", "a long sum in several parts keeps more threads busy"},
     {"unroll", "several chains at once hide the latency of each"},
     {"rows", "several rows at once hide the latency of each"},

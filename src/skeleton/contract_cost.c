@@ -1,0 +1,254 @@
+/*
+ * contract, what plans cost: predictions that rank plans, and the tile that wastes least.
+ */
+#include <math.h>
+
+#include "skeleton/contract.h"
+
+/* Cycles of the tile's loop for one term: additions, loads, the wait for an addition; and a little
+ * for every load, since they come from ever further away. */
+static double tile_cycles(double rows, double vectors)
+{
+    return fmax(fmax(rows * vectors, vectors + rows / 2), 4) + 0.1 * (rows / 2 + vectors);
+}
+
+static double extent_at_binding(const struct contract *contract, int index)
+{
+    int64_t size = 1;
+    if (contract->group->binding)
+        ir_size_eval(contract->group->part->indices[index].extent, contract->group->binding->sizes,
+                     &size);
+    return size > 0 ? (double)size : 1;
+}
+
+/* Vectors that all columns take when the last `merged` indices run in lanes together. */
+double contract_vectors(const struct contract *contract, int merged, int lanes)
+{
+    const struct contract_indices *n = &contract->sets[CONTRACT_N];
+    double along = 1;
+    for (int i = n->count - merged; i < n->count; i++)
+        along *= extent_at_binding(contract, n->at[i]);
+    return n->size / along * ceil(along / lanes);
+}
+
+/* Cycles of all tiles of one product, in units of one vector addition. */
+static double tiles_cost(const struct contract *contract, const struct contract_choice *choice,
+                         double rows, double vectors, int merged, int lanes)
+{
+    double total = contract_vectors(contract, merged, lanes);
+    double tiles = ceil(contract->sets[CONTRACT_M].size / rows) * ceil(total / vectors);
+    double terms = contract->sets[CONTRACT_K].size, cycles = tile_cycles(rows, vectors);
+    if (choice->atom) { /* an instruction does more, and takes as long as its rate says */
+        double slower = contract->group->target->fma * choice->atom->word / choice->rate;
+        bool tile = choice->atom->rows > 1;
+        terms = ceil(terms / choice->atom->terms) * choice->atom->terms / choice->atom->word *
+                machine_scheme_products(choice->parts);
+        cycles = tile ? 1.4 * rows * vectors * slower : cycles * fmax(slower, 0.5);
+    }
+    return tiles * (terms * cycles + 3 * rows * vectors + 30);
+}
+
+/* How much more packing costs when terms have digits: divisions, cheap ones by known numbers. */
+static double digits_cost(const struct contract *contract)
+{
+    const struct contract_indices *terms = &contract->sets[CONTRACT_K];
+    double cost = 1;
+    for (int i = 1; i < terms->count; i++) {
+        const struct ir_size *extent = contract->group->part->indices[terms->at[i]].extent;
+        bool known = extent->op == IR_SIZE_CONSTANT;
+        for (int f = 0; f < contract->group->fix_count; f++)
+            known |=
+                extent->op == IR_SIZE_SYMBOL && contract->group->fixes[f].symbol == extent->symbol;
+        cost += known ? 0.2 : 1;
+    }
+    return cost;
+}
+
+/* Functions (exp, tanh, ...) a node computes. */
+static int functions(const struct ir_nodes *nodes, int number)
+{
+    const struct ir_node *node = &nodes->at[number];
+    int count = ir_op_arguments(node->op), sum = node->op >= IR_EXP || node->op == IR_POW;
+    const int arguments[] = {node->a, node->b, node->c};
+    for (int i = 0; i < count; i++)
+        sum += functions(nodes, arguments[i]);
+    return sum;
+}
+
+/* What computing an element of a factor takes, beside reading it: rows are computed one by one,
+ * columns in lanes. */
+static double factor_cost(const struct contract *contract, bool second, int lanes)
+{
+    enum { FUNCTION_COST = 40 };
+    double cost = 0;
+    for (int i = 0; i < contract->term_count; i++) {
+        if (contract->terms[i].second == second)
+            cost += functions(&contract->stage->nodes, contract->terms[i].node) *
+                    (second ? (double)FUNCTION_COST / lanes : FUNCTION_COST);
+    }
+    return cost;
+}
+
+void contract_best_tile(const struct contract *contract, const struct contract_choice *choice,
+                        int merged, int lanes, int *rows, int *vectors)
+{
+    double best = INFINITY;
+    int registers = contract->group->target->registers;
+    for (int v = 1; v <= 4; v++) {
+        for (int r = 1; r <= 14 && r * v + v * choice->parts + 1 < registers; r++) {
+            double cost = tiles_cost(contract, choice, contract_tile_rows(choice->atom, r),
+                                     contract_tile_vectors(choice->atom, v), merged, lanes);
+            if (cost < best * 0.995) {
+                best = cost;
+                *rows = r;
+                *vectors = v;
+            }
+        }
+    }
+}
+
+/*
+ * ---- one index each for rows, columns and terms, factors that are bare elements ----
+ *
+ * In units of one multiply-add of vectors, for the share that has most to do. The numbers are those
+ * of Zen 4; what matters is which plan they prefer.
+ */
+
+bool contract_is_simple(const struct contract *contract)
+{
+    const struct contract_indices *sets = contract->sets;
+    return contract->factors == CONTRACT_WIDE && dtype_is_float(contract->dtype) &&
+           sets[CONTRACT_N].count == 1 && sets[CONTRACT_K].count == 1 &&
+           (contract->columns_contiguous || contract->terms_contiguous) &&
+           (contract->rows_contiguous || contract->rows_adjacent || sets[CONTRACT_M].count == 0);
+}
+
+struct work { /* of the share that has most */
+    double row_panels, column_panels, terms, blocks;
+    double regions; /* in which threads are woken */
+};
+
+static struct work share_work(const struct contract *contract, const struct contract_decisions *d)
+{
+    bool split = d->shares || !(d->slices || d->serial || d->columns_shared);
+    const struct contract_indices *sets = contract->sets;
+    double m = split ? (double)d->split_m : 1, n = split ? (double)d->split_n : 1;
+    double k = d->shares ? (double)d->split_k : 1;
+    double vectors = d->along ? sets[CONTRACT_N].size : ceil(sets[CONTRACT_N].size / d->lanes);
+    struct work work;
+    work.row_panels = ceil(ceil(sets[CONTRACT_M].size / (double)d->rows) / m);
+    work.column_panels = ceil(ceil(vectors / (double)d->vectors) / n);
+    work.terms = ceil(sets[CONTRACT_K].size / k);
+    work.blocks = ceil(work.terms / (double)d->block_k);
+    if (d->shares)
+        work.regions = (m * n * k > 1) + (k > 1);
+    else
+        work.regions = split ? work.blocks * (1 + (d->pack_a || d->pack_b)) : d->columns_shared;
+    return work;
+}
+
+/* What loading a vector of terms or columns takes: packed, neighbours, or one by one. */
+static double load_cost(bool packed, bool neighbours)
+{
+    return packed ? 1 : neighbours ? 1.4 : 20;
+}
+
+static double simple_tile(const struct contract *contract, const struct contract_decisions *d,
+                          const struct work *work)
+{
+    double rows = (double)d->rows, vectors = (double)d->vectors, sums = rows * vectors;
+    double steps = work->terms, loads, store, further = 0;
+    if (d->along) {
+        steps = ceil(work->terms / d->lanes);
+        loads = vectors * load_cost(d->pack_b, contract->terms_contiguous) +
+                rows * load_cost(d->pack_a, contract->rows_contiguous);
+        store = 10 * sums;
+    } else {
+        loads = vectors * load_cost(d->pack_b, contract->columns_contiguous) + rows / 2;
+        further = d->pack_a || contract->rows_contiguous ? 0 : 1;
+        store = sums * (contract->written_contiguous ? 3 : 1.5 * d->lanes);
+    }
+    double step = fmax(fmax(sums, loads), 4) + 0.1 * loads + further;
+    double aside = work->blocks - 1 + (d->shares && d->split_k > 1);
+    return steps * step + 30 + store + 3 * sums * aside;
+}
+
+/* Packing, per element. Tiles share panels out, shares have their own. */
+static double simple_packing(const struct contract *contract, const struct contract_decisions *d,
+                             const struct work *work)
+{
+    double rows = work->row_panels * (double)d->rows, terms = work->terms, cost = 0;
+    double columns = work->column_panels * (double)d->vectors * (d->along ? 1 : d->lanes);
+    double lanes = d->lanes;
+    if (d->pack_b && d->along)
+        cost += columns * terms * 1.2;
+    else if (d->pack_b && contract->columns_contiguous)
+        cost += columns * terms * 4 / lanes;
+    else if (d->pack_b)
+        cost += columns * ceil(terms / lanes) * lanes * 9 / lanes;
+    if (!d->shares && !d->serial && !d->slices)
+        cost /= (double)d->split_m;
+    double rows_cost = 0;
+    if (d->pack_a)
+        rows_cost = rows * terms * (contract->rows_adjacent ? 4 / (double)d->rows : 1);
+    if (d->shares)
+        rows_cost *= ceil(columns / (double)d->block_n);
+    else if (!d->serial && !d->slices)
+        rows_cost /= (double)d->split_n;
+    return cost + rows_cost;
+}
+
+double contract_simple_cost(const struct contract *contract, const struct contract_decisions *d)
+{
+    static const double region = 2e-6; /* seconds to wake threads and wait for them */
+    struct work work = share_work(contract, d);
+    double rate = contract->group->target->fma > 0 ? contract->group->target->fma : 5e10;
+    double step = 2.0 * d->lanes / (rate * 4.0 / contract->element);
+    double cycles = work.row_panels * work.column_panels * simple_tile(contract, d, &work);
+    cycles += simple_packing(contract, d, &work);
+    if (d->shares && d->split_k > 1) /* sums of shares are added up by all */
+        cycles += work.row_panels * work.column_panels * (double)(d->rows * d->vectors) * 2;
+    return cycles * step + work.regions * region;
+}
+
+struct skeleton_cost contract_predict(const struct skeleton_group *group,
+                                      const struct plan_group *plan)
+{
+    struct contract contract;
+    struct skeleton_reason why_not;
+    struct skeleton_cost cost = {0};
+    if (!contract_classify_plan(group, plan, &contract, &why_not))
+        return cost;
+    struct contract_decisions d = contract_decide(&contract, plan);
+    const struct contract_indices *sets = contract.sets;
+    double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
+    double batch = sets[CONTRACT_BATCH].size, vectors = (double)d.vectors;
+    double used = fmin(d.serial ? 1 : (double)group->target->threads,
+                       d.slices ? batch : ceil(m / (double)d.rows) * ceil(n / (double)d.columns));
+    double rate = group->target->fma > 0 ? group->target->fma : 5e10;
+    rate *= 2.0 / contract.element; /* a multiply-add is two operations */
+    cost.operations = 2 * batch * m * n * k;
+    cost.bytes = batch * (m * k + k * n + m * n) * contract.element;
+    double copied = (d.pack_a ? m * k : 0) + (d.pack_b ? k * n : 0);
+    copied *= digits_cost(&contract);
+    /* what is not copied is computed anew for every tile */
+    double rows_made = d.pack_a ? 1 : ceil(n / (double)d.columns);
+    double columns_made = d.pack_b ? 1 : ceil(m / (double)d.rows);
+    double made = m * k * rows_made * factor_cost(&contract, false, d.lanes) +
+                  k * n * columns_made * factor_cost(&contract, true, d.lanes);
+    double seconds = batch * tiles_cost(&contract, &d.choice, (double)d.rows, vectors,
+                                        d.merge ? contract.mergeable : 1, d.lanes);
+    if (d.choice.atom) /* operands are converted, taken apart, joined to words */
+        copied *= d.choice.parts > 1 ? 3 * d.choice.parts : 1.5;
+    seconds = seconds * d.lanes / rate + batch * (copied + made) / (rate / d.lanes);
+    cost.seconds = seconds / fmax(used, 1);
+    if (contract_is_simple(&contract) && !d.choice.atom)
+        cost.seconds = batch * contract_simple_cost(&contract, &d) /
+                       (d.slices ? fmin(batch, group->target->threads) : 1);
+    if (group->target->memory > 0)
+        cost.seconds = fmax(cost.seconds, cost.bytes / group->target->memory / fmax(used, 1));
+    cost.scratch = (int64_t)(copied * contract.element * (d.slices ? batch : 1));
+    cost.vectors = (int)contract_registers(&d);
+    cost.stack = d.rows * d.columns * contract.element;
+    return cost;
+}
