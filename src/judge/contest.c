@@ -33,7 +33,7 @@ enum {
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
 static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
-static const double round_seconds = 5e-3; /* of the fastest contestant's batches, at least */
+static const double round_seconds = 3e-3; /* of the fastest contestant's batches, at least */
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
 static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */

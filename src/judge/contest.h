@@ -56,5 +56,7 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
 
 /* Of positive values that differ by chance, by their logarithms: robust, two-sided 95 %. */
 struct interval interval_of_logs(const double *values, int count);
+/* Whether a ratio is known well enough to say who is faster. */
+bool interval_decides(struct interval ratio);
 
 #endif

@@ -45,3 +45,15 @@ struct interval interval_of_logs(const double *values, int count)
                sqrt((double)(count - 1) / ((double)left * (left - 1)));
     return (struct interval){exp(middle - half), exp(middle), exp(middle + half)};
 }
+
+/*
+ * It does not contain 1. One that is wider than a quiet machine's comes from few launches that
+ * disagree, and covers less often than it promises: there the distance from 1 must be the larger.
+ */
+bool interval_decides(struct interval ratio)
+{
+    static const double wide = 0.08;
+    double width = ratio.high / ratio.low;
+    return (ratio.low > 1 || ratio.high < 1) &&
+           (width <= 1 + wide || fmax(ratio.middle, 1 / ratio.middle) > width);
+}

@@ -112,7 +112,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
                              .microseconds = contest_seconds(&standings[c]).middle * 1e6,
                              .ratio = ratio,
                              .self_reported = contestants[c].command != NULL,
-                             .decided = ratio.low > 1 || ratio.high < 1};
+                             .decided = interval_decides(ratio)};
     }
     for (int i = 0; i < field->absent_count; i++)
         out->speedups[out->speedup_count++] = field->absent[i];

@@ -1,0 +1,34 @@
+/* How sure the judge is of a ratio. */
+#include <math.h>
+
+#include "base/random.h"
+#include "judge/contest.h"
+#include "test.h"
+
+/* Ratios of twelve launches; now and then the machine does something else. */
+TEST(interval_of_launches_covers)
+{
+    struct random random = random_new(31, 0);
+    int covered = 0;
+    for (int trial = 0; trial < 1000; trial++) {
+        double ratios[12];
+        for (int i = 0; i < 12; i++)
+            ratios[i] =
+                exp(0.02 * random_normal(&random) * (random_uniform(&random) < 0.05 ? 8 : 1));
+        struct interval found = interval_of_logs(ratios, 12);
+        covered += found.low <= 1 && found.high >= 1;
+    }
+    CHECK(covered > 920 && covered < 990);
+}
+
+TEST(interval_decides_only_what_is_clear)
+{
+    CHECK(interval_decides((struct interval){1.01, 1.02, 1.03}));
+    CHECK(interval_decides((struct interval){0.90, 0.92, 0.94}));
+    CHECK(!interval_decides((struct interval){0.99, 1.01, 1.03}));
+    /* wide ones only when far from 1 */
+    CHECK(!interval_decides((struct interval){1.01, 1.08, 1.16}));
+    CHECK(!interval_decides((struct interval){0.86, 0.93, 0.99}));
+    CHECK(interval_decides((struct interval){1.80, 2.00, 2.20}));
+    CHECK(interval_decides((struct interval){0.40, 0.50, 0.60}));
+}
