@@ -27,11 +27,12 @@ enum {
     LEAST_TURNS = 5,
     MOST_TURNS = 64,
     COST_ROUNDS = 3,
-    CUT_ROUNDS = 3, /* before a loser may be left out */
+    CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
+static const double far_ratio = 1.6; /* or by this in every round, however few there are */
 static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
 static const double round_seconds = 3e-3; /* of the fastest contestant's batches, at least */
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
@@ -355,6 +356,16 @@ static int leader(const struct contest *contest, const struct standing *standing
     return best;
 }
 
+/* Whether a contestant is slower than the leader by `least`, as sure as can be. */
+static bool is_behind(const struct standing *standing, int best, struct interval ratio,
+                      double least)
+{
+    double nearest = INFINITY;
+    for (int r = 0; r < standing->rounds; r++)
+        nearest = fmin(nearest, standing->ratios[best][r]);
+    return ratio.low > least || nearest > fmax(least, far_ratio);
+}
+
 /* Leaves out who cannot win any more; the widest interval of those that remain. */
 static double take_stock(const struct round *round)
 {
@@ -366,7 +377,7 @@ static double take_stock(const struct round *round)
         if (c == best || !takes_part(round, c))
             continue;
         struct interval ratio = contest_ratio(standings, c, best);
-        if (ratio.low > (c < contest->judged ? cut_ratio : rest_ratio))
+        if (is_behind(&standings[c], best, ratio, c < contest->judged ? cut_ratio : rest_ratio))
             standings[c].cut = true;
         else
             widest = fmax(widest, ratio.high / ratio.low - 1);
