@@ -138,6 +138,7 @@ struct limit_rule {
     double share;     /* of what its neighbours move by, at least */
     int rounds;       /* disturbances to average over, at least */
 };
+enum { COARSE_BITS = 11 }; /* classes of so few bits are close to the next lesser one */
 /* Significant bits of a class; 0: must be exact. */
 int limit_class_bits(const char *accuracy);
 struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
