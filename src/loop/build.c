@@ -464,3 +464,38 @@ void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, l
     statement->buffer = buffer;
     statement->offset = offset;
 }
+
+/* ---- tiles ---- */
+
+void loop_tile(struct loop_block *block, enum loop_tile action)
+{
+    statement_add(block, LOOP_TILE)->tile = action;
+}
+
+void loop_tile_zero(struct loop_block *block, int tile)
+{
+    struct loop_statement *statement = statement_add(block, LOOP_TILE);
+    statement->tile = LOOP_TILE_ZERO;
+    statement->tiles[0] = tile;
+}
+
+void loop_tile_dot(struct loop_block *block, enum loop_tile_words words, int sum, int a, int b)
+{
+    struct loop_statement *statement = statement_add(block, LOOP_TILE);
+    statement->tile = LOOP_TILE_DOT;
+    statement->tile_words = words;
+    statement->tiles[0] = sum;
+    statement->tiles[1] = a;
+    statement->tiles[2] = b;
+}
+
+void loop_tile_move(struct loop_block *block, enum loop_tile action, int tile,
+                    const struct loop_buffer *buffer, loop_value offset, loop_value stride)
+{
+    struct loop_statement *statement = statement_add(block, LOOP_TILE);
+    statement->tile = action;
+    statement->tiles[0] = tile;
+    statement->buffer = buffer;
+    statement->offset = offset;
+    statement->value = stride;
+}

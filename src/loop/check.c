@@ -223,6 +223,20 @@ static bool check_store(struct checker *checker, const struct loop_statement *st
                         value->type.lanes, statement->scatter);
 }
 
+static bool check_tile(struct checker *checker, const struct loop_statement *statement)
+{
+    for (int i = 0; i < 3; i++) {
+        if (statement->tiles[i] < 0 || statement->tiles[i] > 7)
+            return wrong(checker, "no such tile", "");
+    }
+    if (statement->tile != LOOP_TILE_LOAD && statement->tile != LOOP_TILE_STORE)
+        return true;
+    if (!is_known(checker, statement->buffer))
+        return wrong(checker, "no such buffer", statement->buffer->name);
+    return check_scalar_integer(checker, statement->offset, "an offset is no integer") &&
+           check_scalar_integer(checker, statement->value, "a distance is no integer");
+}
+
 static bool same_type(struct loop_type a, struct loop_type b)
 {
     return a.dtype == b.dtype && a.lanes == b.lanes;
@@ -255,6 +269,7 @@ static bool check_statement(struct checker *checker, const struct loop_statement
     case LOOP_NOTE: return true;
     case LOOP_PREFETCH:
         return check_access(checker, statement->buffer, statement->offset, NULL, NULL, 1, false);
+    case LOOP_TILE: return check_tile(checker, statement);
     }
     return wrong(checker, "no such statement", "");
 }

@@ -121,6 +121,29 @@ enum loop_statement_kind {
     LOOP_STORE,
     LOOP_NOTE,     /* a comment */
     LOOP_PREFETCH, /* this place of the buffer will be read soon; it may lie outside */
+    LOOP_TILE,     /* something with the machine's tile registers */
+};
+
+/*
+ * Tile registers: eight, each of 16 rows of 16 words, of the thread that uses them. A product adds
+ * to word n of row m of the first tile what words k of row m of the second and words n of row k of
+ * the third hold, for all k.
+ */
+enum loop_tile {
+    LOOP_TILE_BEGIN, /* before anything else is done with them */
+    LOOP_TILE_END,
+    LOOP_TILE_ZERO,
+    LOOP_TILE_LOAD,
+    LOOP_TILE_STORE,
+    LOOP_TILE_DOT,
+};
+
+enum loop_tile_words { /* what the words of the second and third tile hold */
+                       LOOP_TILE_BF16,
+                       LOOP_TILE_I8_I8,
+                       LOOP_TILE_I8_U8,
+                       LOOP_TILE_U8_I8,
+                       LOOP_TILE_U8_U8,
 };
 
 struct loop_block {
@@ -148,6 +171,10 @@ struct loop_statement {
     bool scatter;           /* one offset per lane */
     bool streaming;         /* will not be read soon: past the caches where the machine can */
     bool words;             /* the value is i32, stored as it is whatever the elements are */
+    /* TILE; LOAD, STORE: `value` is the distance of rows in bytes */
+    enum loop_tile tile;
+    enum loop_tile_words tile_words;
+    int tiles[3];
 };
 
 struct loop_function {
@@ -255,6 +282,13 @@ struct loop_statement *loop_store(struct loop_block *block, const struct loop_bu
 /* Words of 4 bytes from element `offset` on: `value` is i32. */
 struct loop_statement *loop_store_words(struct loop_block *block, const struct loop_buffer *buffer,
                                         loop_value offset, loop_value value);
+/* BEGIN, END; ZERO of one tile; DOT of three. */
+void loop_tile(struct loop_block *block, enum loop_tile action);
+void loop_tile_zero(struct loop_block *block, int tile);
+void loop_tile_dot(struct loop_block *block, enum loop_tile_words words, int sum, int a, int b);
+/* LOAD, STORE: 16 rows of 64 bytes, `stride` bytes apart. */
+void loop_tile_move(struct loop_block *block, enum loop_tile action, int tile,
+                    const struct loop_buffer *buffer, loop_value offset, loop_value stride);
 void loop_note(struct loop_block *block, const char *note);
 void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
 

@@ -181,6 +181,25 @@ static void print_store(struct text *out, const struct loop_statement *statement
     text_char(out, '\n');
 }
 
+static void print_tile(struct text *out, const struct loop_statement *statement)
+{
+    static const char *const NAMES[] = {"begin", "end", "zero", "load", "store", "dot"};
+    static const char *const WORDS[] = {"bf16", "i8 i8", "i8 u8", "u8 i8", "u8 u8"};
+    text_printf(out, "tile %s", NAMES[statement->tile]);
+    if (statement->tile == LOOP_TILE_DOT)
+        text_printf(out, " %s %d %d %d", WORDS[statement->tile_words], statement->tiles[0],
+                    statement->tiles[1], statement->tiles[2]);
+    else if (statement->tile >= LOOP_TILE_ZERO)
+        text_printf(out, " %d", statement->tiles[0]);
+    if (statement->buffer) {
+        text_printf(out, " %s[", statement->buffer->name);
+        print_value(out, statement->offset);
+        text_add(out, "] by ");
+        print_value(out, statement->value);
+    }
+    text_char(out, '\n');
+}
+
 static void print_statement(struct text *out, const struct loop_statement *statement, int indent)
 {
     text_repeat(out, ' ', 4L * indent);
@@ -219,6 +238,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
         print_value(out, statement->offset);
         text_add(out, "]\n");
         break;
+    case LOOP_TILE: print_tile(out, statement); break;
     }
 }
 

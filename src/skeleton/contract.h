@@ -256,6 +256,16 @@ loop_value contract_column_word(struct contract_code *code, loop_value panel, in
 loop_value contract_column_sum(struct contract_code *code, loop_value panel, int vector);
 /* Whether a factor of the tile cannot be taken apart. */
 loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile);
+/* Sums of 32 bits as they go on: wider, and without what rows were moved by. */
+void contract_widen_sums(struct contract_code *code, struct loop_block *block,
+                         const struct contract_tile *tile, const struct loop_buffer *dots,
+                         const struct loop_buffer *sums);
+/* contract_tiles.c: the same as contract_word_terms by the machine's tiles. Around all tiles of a
+ * thread stands what opens and closes the registers. */
+void contract_tile_terms(struct contract_code *code, struct loop_block *block,
+                         const struct contract_tile *tile, const struct loop_buffer *sums);
+void contract_tiles_begin(struct contract_code *code, struct loop_block *block);
+void contract_tiles_end(struct contract_code *code, struct loop_block *block);
 /* contract_dot.c: the sums of a block of terms, from nothing. */
 void contract_word_terms(struct contract_code *code, struct loop_block *block,
                          const struct contract_tile *tile, const struct loop_buffer *sums);

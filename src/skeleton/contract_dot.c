@@ -67,21 +67,21 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
         row_products(code, body, dots, part, columns, least > part ? least - part : 0, most - part);
 }
 
-/* Sums of 32 bits as they go on: wider, without what rows were moved by. */
-static void widen_sums(struct contract_code *code, struct loop_block *block,
-                       const struct dots *dots, const struct loop_buffer *to)
+void contract_widen_sums(struct contract_code *code, struct loop_block *block,
+                         const struct contract_tile *tile, const struct loop_buffer *dots,
+                         const struct loop_buffer *sums)
 {
     struct arena *arena = code->arena;
     loop_value back = loop_integer(arena, code->row_dtype == DTYPE_U8 ? -128 : 128);
     for (int i = 0; i < code->rows * code->vectors; i++) {
         loop_value place = loop_integer(arena, i);
-        loop_value sum = loop_load(arena, dots->sums, place, code->lanes);
+        loop_value sum = loop_load(arena, dots, place, code->lanes);
         sum = loop_cast(arena, DTYPE_I64, sum);
         if (code->column_sums) {
-            loop_value of = contract_column_sum(code, dots->at->column_panel, i % code->vectors);
+            loop_value of = contract_column_sum(code, tile->column_panel, i % code->vectors);
             sum = loop_add(arena, sum, loop_mul(arena, of, back));
         }
-        loop_store(block, to, place, sum);
+        loop_store(block, sums, place, sum);
     }
 }
 
@@ -91,6 +91,10 @@ void contract_word_terms(struct contract_code *code, struct loop_block *block,
     struct arena *arena = code->arena;
     struct dots dots = {.at = tile, .sums = sums};
     bool bytes = code->contract->factors == CONTRACT_BYTES;
+    if (code->atom->rows > 1) {
+        contract_tile_terms(code, block, tile, sums);
+        return;
+    }
     if (bytes) {
         int count = code->rows * code->vectors;
         dots.sums = loop_stack(block, "dots", DTYPE_I32, code->lanes, count);
@@ -103,5 +107,5 @@ void contract_word_terms(struct contract_code *code, struct loop_block *block,
         go_over(code, block, &dots, 1, code->parts - 1);
     go_over(code, block, &dots, 0, 0);
     if (bytes)
-        widen_sums(code, block, &dots, sums);
+        contract_widen_sums(code, block, tile, dots.sums, sums);
 }

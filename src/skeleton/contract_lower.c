@@ -201,6 +201,7 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     struct loop_block *inner = contract_terms_loop(code, body, &first, &terms);
     if (code->pack_b)
         contract_pack_columns(code, inner, to, first, terms);
+    contract_tiles_begin(code, inner);
     struct loop_block *over =
         loop_for(inner, LOOP_SERIAL, "column_panel", loop_of(arena, from), to, NULL, &column);
     struct loop_block *tiles =
@@ -208,6 +209,7 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
     struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
     contract_tile(code, tiles, &tile);
+    contract_tiles_end(code, inner);
 }
 
 static void code_sizes(struct contract_code *code, struct loop_block *block,

@@ -153,7 +153,9 @@ void contract_lower_tiles(struct contract_code *code, struct loop_block *block, 
     body = blocks_loop(code, body, column_block_names,
                        arena_printf(arena, "block.n %lld", (long long)code->block_n), columns,
                        loop_integer(arena, panels_wide(code)), &columns);
+    contract_tiles_begin(code, body);
     tiles_loop(code, body, rows, columns, first, terms);
+    contract_tiles_end(code, body);
 }
 
 struct loop_block *contract_terms_loop(struct contract_code *code, struct loop_block *block,

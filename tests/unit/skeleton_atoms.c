@@ -5,9 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "gen/gen.h"
 #include "kernel_run.h"
+#include "lib_vectors.h"
 #include "oracle_differ.h"
 #include "skeleton/skeleton.h"
 #include "test.h"
@@ -160,8 +163,20 @@ static void write_made(struct made *made, struct text *text)
     gen_loop_c(text, loops, &(struct gen_head){0});
 }
 
-static void check_case(const struct atom_case *c, const char *decisions, double slack)
+/* How tiles are run: not at all, by the model, or by the machine. */
+enum running { COMPILED, MODELLED, RUN };
+
+static void add_model(struct arena *arena, struct text *text)
 {
+    struct text all = text_new(arena);
+    text_printf(&all, "#include \"%s/tests/unit/tile_model.h\"\n", repository_root());
+    text_add_bytes(&all, text->at, text->length);
+    *text = all;
+}
+
+static void check_case(const struct atom_case *c, const char *decisions, enum running running)
+{
+    const double slack = 64;
     struct made made;
     struct skeleton_reason why = {{0}};
     struct random random = random_new(3, 5);
@@ -182,8 +197,10 @@ static void check_case(const struct atom_case *c, const char *decisions, double 
     struct source source = {"kernel.c", text.at, text.length};
     const struct kernel *kernel = kernel_parse(arena, &source, ir_root(made.program), &errors);
     CHECK(kernel != NULL);
+    if (running == MODELLED)
+        add_model(arena, &text);
     kernel_function *function = kernel_run_compile(arena, &text, false, &library);
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; running != COMPILED && round < 12; round++) {
         int64_t sizes[16];
         double scalars[1] = {0};
         struct array inputs[4];
@@ -196,36 +213,116 @@ static void check_case(const struct atom_case *c, const char *decisions, double 
     }
 }
 
-static void check_all(const struct atom_case *cases, size_t count, const char *decisions)
+static void check_all(const struct atom_case *cases, size_t count, const char *decisions,
+                      enum running running)
 {
     for (size_t i = 0; i < count; i++)
-        check_case(&cases[i], decisions, 64);
+        check_case(&cases[i], decisions, running);
 }
 
 TEST(atoms_dot_bf16)
 {
-    check_all(BF16, COUNT(BF16), "atom dot;tile.m 5;tile.n 32;block.k 64;block.m 16;block.n 64;");
+    check_all(BF16, COUNT(BF16), "atom dot;tile.m 5;tile.n 32;block.k 64;block.m 16;block.n 64;",
+              RUN);
 }
 
 TEST(atoms_dot_bf16_threads_take_columns)
 {
-    check_all(BF16, COUNT(BF16), "atom dot;block.n 64;block.k 16;parallel columns;");
+    check_all(BF16, COUNT(BF16), "atom dot;block.n 64;block.k 16;parallel columns;", RUN);
 }
 
 TEST(atoms_dot_batch)
 {
-    check_case(&BATCHES[0], "atom dot;parallel batch;", 64);
-    check_case(&BATCHES[1], "atom dot;precision bf16x6;parallel batch;tile.m 4;tile.n 32;", 64);
+    check_case(&BATCHES[0], "atom dot;parallel batch;", RUN);
+    check_case(&BATCHES[1], "atom dot;precision bf16x6;parallel batch;tile.m 4;tile.n 32;", RUN);
 }
 
 TEST(atoms_dot_bytes)
 {
-    check_all(BYTES, COUNT(BYTES), "atom dot;block.k 64;tile.m 6;tile.n 48;");
-    check_all(BYTES, 2, "atom dot;parallel columns;block.n 64;block.k 128;");
+    check_all(BYTES, COUNT(BYTES), "atom dot;block.k 64;tile.m 6;tile.n 48;", RUN);
+    check_all(BYTES, 2, "atom dot;parallel columns;block.n 64;block.k 128;", RUN);
 }
 
 TEST(atoms_dot_in_parts)
 {
-    check_all(WIDE, COUNT(WIDE), "precision bf16x6;atom dot;tile.m 4;tile.n 32;block.k 16;");
-    check_all(WIDE, 2, "precision bf16x6;atom dot;tile.m 4;tile.n 32;parallel columns;block.n 64;");
+    check_all(WIDE, COUNT(WIDE), "precision bf16x6;atom dot;tile.m 4;tile.n 32;block.k 16;", RUN);
+    check_all(WIDE, 2, "precision bf16x6;atom dot;tile.m 4;tile.n 32;parallel columns;block.n 64;",
+              RUN);
+}
+
+/* ---- tiles: by the model everywhere, by the machine where it has them ---- */
+
+#define SMALL_TILES "atom tile;tile.m 8;tile.n 16;block.k 16;block.m 16;block.n 64;"
+#define LARGE_TILES "atom tile;tile.m 9;tile.n 48;parallel columns;block.n 64;block.k 64;"
+
+TEST(atoms_tiles_bf16_modelled)
+{
+    check_all(BF16, 2, SMALL_TILES, MODELLED);
+    check_all(BF16 + 2, 3, LARGE_TILES, MODELLED);
+    check_case(&BATCHES[0], "atom tile;parallel batch;", MODELLED);
+}
+
+TEST(atoms_tiles_bytes_modelled)
+{
+    check_all(BYTES, 2, SMALL_TILES, MODELLED);
+    check_all(BYTES + 2, 2, LARGE_TILES, MODELLED);
+}
+
+TEST(atoms_tiles_in_parts_modelled)
+{
+    check_case(&WIDE[0], "precision bf16x6;" SMALL_TILES, MODELLED);
+    check_case(&WIDE[2], "precision bf16x6;" LARGE_TILES, MODELLED);
+}
+
+/* The instructions themselves: they assemble. */
+TEST(atoms_tiles_compiled)
+{
+    check_case(&BF16[0], LARGE_TILES, COMPILED);
+    check_all(BYTES, COUNT(BYTES), SMALL_TILES, COMPILED);
+}
+
+TEST(atoms_tiles_on_this_machine)
+{
+    enum { ASK_FOR_STATE = 0x1023, STATE_TILE_DATA = 18 };
+    struct machine machine;
+    machine_describe(&machine, "");
+    if (!machine_has(&machine, MACHINE_AMX_BF16) || !machine_has(&machine, MACHINE_AMX_INT8) ||
+        syscall(SYS_arch_prctl, ASK_FOR_STATE, STATE_TILE_DATA) != 0)
+        SKIP("this machine has no AMX");
+    check_all(BF16, COUNT(BF16), LARGE_TILES, RUN);
+    check_all(BYTES, COUNT(BYTES), SMALL_TILES, RUN);
+    check_all(WIDE, COUNT(WIDE), "precision bf16x6;" LARGE_TILES, RUN);
+}
+
+/* ---- what is refused, and what cannot be taken apart ---- */
+
+TEST(atoms_precision_follows_accuracy)
+{
+    struct made made;
+    struct skeleton_reason why = {{0}};
+    const struct skeleton *skeleton = skeleton_find("contract");
+    open_made(&made, WIDE[0].text, 50);
+    CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
+    set_all(made.arena, &made.group, "tile.m 4;tile.n 32;precision bf16x3;");
+    CHECK(!skeleton->legal(&made.seen, &made.group, &why));
+    CHECK_STR(why.text, "precision bf16x3 keeps 16 bits, and the result must have 24");
+    made.seen.accuracy = machine_class_bits("tf32");
+    CHECK(skeleton->legal(&made.seen, &made.group, &why));
+}
+
+/* Seeds take tiles where they are fast enough, and whole factors where they are not. */
+TEST(atoms_seeds_follow_rates)
+{
+    struct made made;
+    const struct skeleton *skeleton = skeleton_find("contract");
+    open_made(&made, WIDE[0].text, 1024);
+    CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
+    CHECK_STR(plan_get(&made.group, "precision"), "bf16x6");
+    made.target.atoms[MACHINE_BF16_TILE] = 0;
+    made.group.decision_count = 0;
+    CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
+    CHECK_STR(plan_get(&made.group, "precision"), "whole");
+    open_made(&made, BF16[0].text, 1024);
+    CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
+    CHECK_STR(plan_get(&made.group, "atom"), "tile");
 }

@@ -70,6 +70,12 @@ static void survey_statement(struct printer *printer, const struct loop_statemen
              statement->count || !is_known(printer, statement->offset)))
             mark(&printer->arrays, statement->buffer);
     }
+    if (statement->kind == LOOP_TILE && statement->buffer) {
+        if (statement->tile == LOOP_TILE_STORE)
+            mark(&printer->written, statement->buffer);
+        if (statement->buffer->space == LOOP_STACK)
+            mark(&printer->arrays, statement->buffer);
+    }
     survey_value(printer, statement->from);
     survey_value(printer, statement->to);
     survey_value(printer, statement->step);
@@ -392,6 +398,31 @@ static void print_if(struct printer *printer, const struct loop_statement *state
     emit_close(printer->emitter);
 }
 
+static void print_tile(struct printer *printer, const struct loop_statement *statement)
+{
+    static const char *const WORDS[] = {"bf16", "i8_i8", "i8_u8", "u8_i8", "u8_u8"};
+    struct arena *arena = arena_of(printer);
+    const int *tiles = statement->tiles;
+    const char *text = "";
+    switch (statement->tile) {
+    case LOOP_TILE_BEGIN: text = "begin()"; break;
+    case LOOP_TILE_END: text = "end()"; break;
+    case LOOP_TILE_ZERO: text = arena_printf(arena, "zero(%d)", tiles[0]); break;
+    case LOOP_TILE_LOAD:
+    case LOOP_TILE_STORE:
+        text = arena_printf(
+            arena, "%s(%d, %s, %s)", statement->tile == LOOP_TILE_LOAD ? "load" : "store", tiles[0],
+            print_address(printer, statement->buffer, print_resolve(printer, statement->offset)),
+            resolved_text(printer, statement->value));
+        break;
+    case LOOP_TILE_DOT:
+        text = arena_printf(arena, "dot_%s(%d, %d, %d)", WORDS[statement->tile_words], tiles[0],
+                            tiles[1], tiles[2]);
+        break;
+    }
+    print_line(printer, arena_printf(arena, "i32x16_tile_%s;", text));
+}
+
 static void print_statement(struct printer *printer, const struct loop_statement *statement)
 {
     switch (statement->kind) {
@@ -407,6 +438,7 @@ static void print_statement(struct printer *printer, const struct loop_statement
             printer->emitter, "__builtin_prefetch(%s);",
             print_address(printer, statement->buffer, print_resolve(printer, statement->offset)));
         break;
+    case LOOP_TILE: print_tile(printer, statement); break;
     }
 }
 

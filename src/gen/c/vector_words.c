@@ -27,7 +27,49 @@
     "        result += ($U)((($V)(($U)b << (24 - i)) >> 24) * ($V)(($U)a >> i & 255));\n" \
     "    return ($V)result;\n"
 
+/*
+ * Tiles. gcc has no builtins for them, and its own header says the same in assembly. The name can
+ * be taken by something else before the file begins: a model, where the machine has no tiles.
+ */
+#define TILE_INSTRUCTION(name, parameters, instruction)                          \
+    {                                                                            \
+        name, "i32", 64,                                                         \
+            "#ifndef $V_" name "\n"                                              \
+            "#define $V_" name parameters " __asm__ volatile(" instruction ")\n" \
+            "#endif\n"                                                           \
+    }
+#define TILE_DOT(words, instruction)                   \
+    TILE_INSTRUCTION("tile_dot_" words, "(sum, a, b)", \
+                     "\"" instruction                  \
+                     " %%tmm\" #b \", %%tmm\" #a \", %%tmm\" #sum : : : \"memory\"")
+
 const struct vector_piece vector_words[] = {
+    TILE_INSTRUCTION("tile_configure", "(shape)", "\"ldtilecfg %0\" : : \"m\"(*(shape))"),
+    {"tile_begin", "i32", 64,
+     "/* Eight tiles of 16 rows of 64 bytes. */\n"
+     "INLINE void $V_tile_begin(void)\n"
+     "{\n"
+     "    static const struct {\n"
+     "        uint8_t palette, start, reserved[14];\n"
+     "        uint16_t bytes[16];\n"
+     "        uint8_t rows[16];\n"
+     "    } shape __attribute__((aligned(64))) = {\n"
+     "        1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};\n"
+     "    $V_tile_configure(&shape);\n"
+     "}\n"},
+    TILE_INSTRUCTION("tile_end", "()", "\"tilerelease\" : : : \"memory\""),
+    TILE_INSTRUCTION("tile_zero", "(tile)", "\"tilezero %%tmm\" #tile : : : \"memory\""),
+    TILE_INSTRUCTION("tile_load", "(tile, at, stride)",
+                     "\"tileloadd (%0,%1,1), %%tmm\" #tile : \\\n"
+                     "        : \"r\"(at), \"r\"((int64_t)(stride)) : \"memory\""),
+    TILE_INSTRUCTION("tile_store", "(tile, at, stride)",
+                     "\"tilestored %%tmm\" #tile \", (%0,%1,1)\" : \\\n"
+                     "        : \"r\"(at), \"r\"((int64_t)(stride)) : \"memory\""),
+    TILE_DOT("bf16", "tdpbf16ps"),
+    TILE_DOT("i8_i8", "tdpbssd"),
+    TILE_DOT("i8_u8", "tdpbsud"),
+    TILE_DOT("u8_i8", "tdpbusd"),
+    TILE_DOT("u8_u8", "tdpbuud"),
     {"word", "i32", 0,
      "/* Four bytes, whatever they are. */\n"
      "INLINE int32_t $V_word(const void *at)\n"

@@ -1,0 +1,113 @@
+/*
+ * contract, tiles: sums of products of words by tile registers of the machine (AMX).
+ *
+ * Four tiles of sums, two by two, so that each tile of rows or columns that is loaded is multiplied
+ * twice. Rows and columns are packed as for dot products (contract_words.c); a tile of rows is 16
+ * rows of a panel, a tile of columns 16 words of each of 16 columns.
+ */
+#include "skeleton/contract.h"
+
+enum { TILE = 16, TILE_BYTES = 64, FIRST_ROWS = 4, FIRST_COLUMNS = 6 };
+
+struct tiles { /* while a tile of the plan is written */
+    const struct contract_tile *at;
+    int down, across; /* tiles of sums */
+    loop_value term;
+    int row_part, column_part; /* that are loaded; -1: none */
+};
+
+void contract_tiles_begin(struct contract_code *code, struct loop_block *block)
+{
+    if (code->atom && code->atom->rows > 1)
+        loop_tile(block, LOOP_TILE_BEGIN);
+}
+
+void contract_tiles_end(struct contract_code *code, struct loop_block *block)
+{
+    if (code->atom && code->atom->rows > 1)
+        loop_tile(block, LOOP_TILE_END);
+}
+
+static enum loop_tile_words tile_words(const struct contract_code *code)
+{
+    if (code->atom->word == 2)
+        return LOOP_TILE_BF16;
+    if (code->row_dtype == DTYPE_I8)
+        return code->column_dtype == DTYPE_I8 ? LOOP_TILE_I8_I8 : LOOP_TILE_I8_U8;
+    return code->column_dtype == DTYPE_I8 ? LOOP_TILE_U8_I8 : LOOP_TILE_U8_U8;
+}
+
+static void load_rows(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
+                      int part)
+{
+    struct arena *arena = code->arena;
+    loop_value term =
+        code->whole_rows ? loop_add(arena, tiles->at->first, tiles->term) : tiles->term;
+    loop_value stride =
+        loop_mul(arena, code->row_length, loop_integer(arena, 4 / code->atom->word));
+    for (int i = 0; i < tiles->down && tiles->row_part != part; i++) {
+        loop_value row = loop_integer(arena, (int64_t)i * TILE);
+        loop_tile_move(block, LOOP_TILE_LOAD, FIRST_ROWS + i, code->a,
+                       contract_row_word(code, tiles->at->row_panel, part, row, term), stride);
+    }
+    tiles->row_part = part;
+}
+
+static void load_columns(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
+                         int part)
+{
+    struct arena *arena = code->arena;
+    loop_value stride = loop_integer(arena, (int64_t)code->vectors * TILE_BYTES);
+    for (int j = 0; j < tiles->across && tiles->column_part != part; j++) {
+        loop_value place = contract_column_word(code, tiles->at->column_panel, part, tiles->term);
+        place = loop_add(arena, place, loop_integer(arena, (int64_t)j * TILE * code->atom->word));
+        loop_tile_move(block, LOOP_TILE_LOAD, FIRST_COLUMNS + j, code->b, place, stride);
+    }
+    tiles->column_part = part;
+}
+
+/* All terms, for products of parts whose numbers add up to between `least` and `most`; in an order
+ * in which neighbours have a factor in common. */
+static void go_over(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
+                    int least, int most)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), tiles->at->terms,
+                 loop_integer(arena, code->atom->terms), &term);
+    tiles->term = loop_of(arena, term);
+    tiles->row_part = tiles->column_part = -1;
+    for (int row = 0; row <= most; row++) {
+        for (int column = most - row; column >= 0 && row + column >= least; column--) {
+            load_rows(code, body, tiles, row);
+            load_columns(code, body, tiles, column);
+            for (int i = 0; i < tiles->down * tiles->across; i++)
+                loop_tile_dot(body, tile_words(code), i, FIRST_ROWS + i / tiles->across,
+                              FIRST_COLUMNS + i % tiles->across);
+        }
+    }
+}
+
+void contract_tile_terms(struct contract_code *code, struct loop_block *block,
+                         const struct contract_tile *tile, const struct loop_buffer *sums)
+{
+    struct arena *arena = code->arena;
+    struct tiles tiles = {.at = tile, .down = code->rows / TILE, .across = code->vectors};
+    bool bytes = code->contract->factors == CONTRACT_BYTES;
+    const struct loop_buffer *dots = sums;
+    if (bytes)
+        dots = loop_stack(block, "dots", DTYPE_I32, code->lanes, code->rows * code->vectors);
+    for (int i = 0; i < tiles.down * tiles.across; i++)
+        loop_tile_zero(block, i);
+    if (code->parts > 1)
+        go_over(code, block, &tiles, 1, code->parts - 1);
+    go_over(code, block, &tiles, 0, 0);
+    for (int i = 0; i < tiles.down * tiles.across; i++) {
+        int64_t place = (int64_t)(i / tiles.across) * TILE * code->vectors + i % tiles.across;
+        loop_tile_move(block, LOOP_TILE_STORE, i, dots, loop_integer(arena, place),
+                       loop_integer(arena, (int64_t)code->vectors * TILE_BYTES));
+    }
+    if (bytes)
+        contract_widen_sums(code, block, tile, dots, sums);
+}
