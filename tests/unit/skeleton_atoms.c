@@ -89,6 +89,7 @@ static const struct atom_case WIDE[] = {
      70},
 };
 
+#define PARTS "precision bf16x6;lanes columns;parallel tiles;"
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void set_all(struct arena *arena, struct plan_group *group, const char *decisions)
@@ -234,7 +235,7 @@ TEST(atoms_dot_bf16_threads_take_columns)
 TEST(atoms_dot_batch)
 {
     check_case(&BATCHES[0], "atom dot;parallel batch;", RUN);
-    check_case(&BATCHES[1], "atom dot;precision bf16x6;parallel batch;tile.m 4;tile.n 32;", RUN);
+    check_case(&BATCHES[1], PARTS "atom dot;parallel batch;tile.m 4;tile.n 32;", RUN);
 }
 
 TEST(atoms_dot_bytes)
@@ -245,9 +246,8 @@ TEST(atoms_dot_bytes)
 
 TEST(atoms_dot_in_parts)
 {
-    check_all(WIDE, COUNT(WIDE), "precision bf16x6;atom dot;tile.m 4;tile.n 32;block.k 16;", RUN);
-    check_all(WIDE, 2, "precision bf16x6;atom dot;tile.m 4;tile.n 32;parallel columns;block.n 64;",
-              RUN);
+    check_all(WIDE, COUNT(WIDE), PARTS "atom dot;tile.m 4;tile.n 32;block.k 16;", RUN);
+    check_all(WIDE, 2, PARTS "atom dot;tile.m 4;tile.n 32;parallel columns;block.n 64;", RUN);
 }
 
 /* ---- tiles: by the model everywhere, by the machine where it has them ---- */
@@ -270,8 +270,8 @@ TEST(atoms_tiles_bytes_modelled)
 
 TEST(atoms_tiles_in_parts_modelled)
 {
-    check_case(&WIDE[0], "precision bf16x6;" SMALL_TILES, MODELLED);
-    check_case(&WIDE[2], "precision bf16x6;" LARGE_TILES, MODELLED);
+    check_case(&WIDE[0], PARTS SMALL_TILES, MODELLED);
+    check_case(&WIDE[2], PARTS LARGE_TILES, MODELLED);
 }
 
 /* The instructions themselves: they assemble. */
@@ -291,7 +291,7 @@ TEST(atoms_tiles_on_this_machine)
         SKIP("this machine has no AMX");
     check_all(BF16, COUNT(BF16), LARGE_TILES, RUN);
     check_all(BYTES, COUNT(BYTES), SMALL_TILES, RUN);
-    check_all(WIDE, COUNT(WIDE), "precision bf16x6;" LARGE_TILES, RUN);
+    check_all(WIDE, COUNT(WIDE), PARTS LARGE_TILES, RUN);
 }
 
 /* ---- what is refused, and what cannot be taken apart ---- */
@@ -303,7 +303,7 @@ TEST(atoms_precision_follows_accuracy)
     const struct skeleton *skeleton = skeleton_find("contract");
     open_made(&made, WIDE[0].text, 50);
     CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
-    set_all(made.arena, &made.group, "tile.m 4;tile.n 32;precision bf16x3;");
+    set_all(made.arena, &made.group, PARTS "tile.m 4;tile.n 32;precision bf16x3;");
     CHECK(!skeleton->legal(&made.seen, &made.group, &why));
     CHECK_STR(why.text, "precision bf16x3 keeps 16 bits, and the result must have 24");
     made.seen.accuracy = machine_class_bits("tf32");
