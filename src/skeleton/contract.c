@@ -110,6 +110,7 @@ struct contract_decisions contract_decide(const struct contract *contract,
         if (atom->rows > 1)
             decisions.columns = vectors * decisions.lanes;
         decisions.pack_a = decisions.pack_b = true;
+        decisions.shares = false;
     }
     decisions.vectors = decisions.columns / (decisions.along ? 1 : decisions.lanes);
     return decisions;
@@ -160,8 +161,8 @@ bool contract_legal(const struct skeleton_group *group, const struct plan_group 
     struct contract_decisions d = contract_decide(&contract, plan);
     if (!tile_legal(&contract, &d, why_not) || !contract_choice_legal(&contract, plan, why_not))
         return false;
-    if (d.choice.atom && (d.along || d.shares))
-        return REFUSE(why_not, "small operands are packed for all threads, and not along terms");
+    if (d.choice.atom && d.along)
+        return REFUSE(why_not, "small operands are summed up with columns in lanes, not terms");
     if (d.along && d.columns_shared)
         return REFUSE(why_not, "terms in lanes and threads that pack columns do not go together");
     if (d.columns_shared && d.pack_b && stack_bytes(&contract, &d) > MOST_STACK)

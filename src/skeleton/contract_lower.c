@@ -259,13 +259,13 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.slices = plan_is(plan, "parallel", "batch");
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
-    code.shares = plan_is(plan, "parallel", "shares");
     code.split_m = plan_number(plan, "split.m", 1);
     code.split_n = plan_number(plan, "split.n", 1);
-    code.split_k = code.shares ? plan_number(plan, "split.k", 1) : 1;
     code.merged = plan_is(plan, "merge", "yes") ? contract.mergeable : 1;
     struct contract_choice choice = contract_choose(&contract, plan);
     contract_words_open(&code, &choice);
+    code.shares = plan_is(plan, "parallel", "shares") && !choice.atom;
+    code.split_k = code.shares ? plan_number(plan, "split.k", 1) : 1;
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
