@@ -41,7 +41,7 @@ static const struct example examples[] = {
 /* ---- what its head says ---- */
 
 /* The op as it was written, without the comments above it. */
-static const char *op_text(struct arena *arena, const struct ast_op *op)
+const char *planned_op_text(struct arena *arena, const struct ast_op *op)
 {
     if (!op->place.source || op->place.source != op->end.source)
         return NULL;
@@ -143,12 +143,12 @@ static enum exit_code answer_json(struct invocation *invocation, const struct ir
     return output_json_end(invocation, &json);
 }
 
-static void print_plain(const struct planned *planned, struct text *source)
+void planned_print_plain(const struct planned *planned, struct text *source)
 {
     struct invocation *invocation = planned->request.invocation;
     bool written = planned->request.subject.task && planned->request.settings.count == 0;
     struct gen_contract contract = {
-        .op = op_text(invocation->arena, planned->request.subject.op),
+        .op = planned_op_text(invocation->arena, planned->request.subject.op),
         .compiler = compiler_text(invocation->arena),
         .accuracy = accuracy_text(invocation->arena, planned->task, ir_root(planned->program)),
         .domain =
@@ -172,12 +172,12 @@ static enum exit_code run(struct invocation *invocation)
     if (!planned_find(&planned))
         return EXIT_NO;
     if (plain) {
-        print_plain(&planned, &source);
+        planned_print_plain(&planned, &source);
     } else {
         if (!planned_prepare(&planned) || !(plan = planned_choose(&planned)))
             return EXIT_NO;
-        planned_print(&planned, plan, op_text(invocation->arena, planned.request.subject.op),
-                      &source);
+        planned_print(&planned, plan,
+                      planned_op_text(invocation->arena, planned.request.subject.op), &source);
     }
     if (option_given(invocation, "out") && !write_file(invocation, &source))
         return EXIT_NO;

@@ -19,16 +19,19 @@
 extern const struct command command_new, command_check, command_fmt, command_ref, command_ops,
     command_ir, command_plan, command_gen, command_judge, command_diagnose, command_bench,
     command_run, command_resume, command_runs, command_show, command_best, command_diff,
-    command_report, command_experience, command_gc, command_kb, command_probe, command_doctor,
-    command_help, command_version;
+    command_report, command_experience, command_gc, command_kb, command_prompt, command_probe,
+    command_doctor, command_help, command_version;
 
 const struct command *const commands[] = {
-    &command_new,   &command_check, &command_fmt,    &command_ref,        &command_ops,
-    &command_ir,    &command_plan,  &command_gen,    &command_judge,      &command_diagnose,
-    &command_bench, &command_run,   &command_resume, &command_runs,       &command_show,
-    &command_best,  &command_diff,  &command_report, &command_experience, &command_gc,
-    &command_kb,    &command_probe, &command_doctor, &command_help,       &command_version,
-    NULL,
+    &command_new,        &command_check,   &command_fmt,
+    &command_ref,        &command_ops,     &command_ir,
+    &command_plan,       &command_gen,     &command_judge,
+    &command_diagnose,   &command_bench,   &command_run,
+    &command_resume,     &command_runs,    &command_show,
+    &command_best,       &command_diff,    &command_report,
+    &command_experience, &command_gc,      &command_kb,
+    &command_prompt,     &command_probe,   &command_doctor,
+    &command_help,       &command_version, NULL,
 };
 
 static const char *const colour_choices[] = {"auto", "always", "never", NULL};

@@ -254,6 +254,18 @@ struct plan *planned_choose(struct planned *planned)
 
 /* ---- the kernel ---- */
 
+const char *planned_class(struct arena *arena, const struct skeleton_program *program)
+{
+    struct plan *plan;
+    struct text text = text_new(arena);
+    if (skeleton_seeds(program, &plan, 1) == 0)
+        return "none";
+    for (int g = 0; g < plan->group_count; g++)
+        if (!strstr(text.at ? text.at : "", plan->groups[g].skeleton))
+            text_printf(&text, "%s%s", text.length ? "+" : "", plan->groups[g].skeleton);
+    return text.length ? text.at : "none";
+}
+
 void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
                    struct text *source)
 {

@@ -47,6 +47,13 @@ struct plan *planned_choose(struct planned *planned);
 void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
                    struct text *source);
 
+/* The plain kernel, with the whole contract in its head (gen.c). */
+void planned_print_plain(const struct planned *planned, struct text *source);
+/* The op as it was written, without the comments above it; NULL: it was written nowhere (gen.c). */
+const char *planned_op_text(struct arena *arena, const struct ast_op *op);
+/* "row", "contract+map": the skeletons of the best seed. */
+const char *planned_class(struct arena *arena, const struct skeleton_program *program);
+
 /*
  * The kernel of the best seed plan for a case's types and ranks, good at the sizes of the first
  * timed case that has them, on so many threads (0: all of the machine's). Takes `scratch` and gives

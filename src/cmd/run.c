@@ -168,14 +168,6 @@ static bool take_options(struct request *request, struct invocation *invocation)
 
 /* ---- the situation ---- */
 
-static const char *op_text(struct arena *arena, const struct ast_op *op)
-{
-    if (!op->place.source || op->place.source != op->end.source)
-        return NULL;
-    size_t end = op->end.offset + op->end.length;
-    return arena_copy(arena, op->place.source->text + op->place.offset, end - op->place.offset);
-}
-
 /* The command line, a word per line, so that resume can go by it. */
 static const char *settings_of(struct invocation *invocation)
 {
@@ -192,19 +184,6 @@ static const char *settings_of(struct invocation *invocation)
     return text.at;
 }
 
-/* "row", "contract+map": the skeletons of the best seed. */
-static const char *class_of(struct arena *arena, const struct skeleton_program *program)
-{
-    struct plan *plan;
-    struct text text = text_new(arena);
-    if (skeleton_seeds(program, &plan, 1) == 0)
-        return "none";
-    for (int g = 0; g < plan->group_count; g++)
-        if (!strstr(text.at ? text.at : "", plan->groups[g].skeleton))
-            text_printf(&text, "%s%s", text.length ? "+" : "", plan->groups[g].skeleton);
-    return text.length ? text.at : "none";
-}
-
 static void describe_situation(struct request *request, struct invocation *invocation)
 {
     struct arena *arena = invocation->arena;
@@ -219,7 +198,7 @@ static void describe_situation(struct request *request, struct invocation *invoc
         (struct know){.arena = arena,
                       .engine = request->stored.engine,
                       .store = request->stored.store,
-                      .structure = know_structure(arena, class_of(arena, program), part),
+                      .structure = know_structure(arena, planned_class(arena, program), part),
                       .shape = know_shape(arena, program->binding),
                       .dtype = dtype_name(dtype),
                       .target = "cpu",
@@ -264,7 +243,7 @@ static bool prepare(struct request *request, struct invocation *invocation)
     search->arena = invocation->arena;
     search->options = &request->options;
     search->program = planned->ready;
-    search->op = op_text(invocation->arena, planned->request.subject.op);
+    search->op = planned_op_text(invocation->arena, planned->request.subject.op);
     return true;
 }
 

@@ -1,0 +1,333 @@
+/*
+ * Gathering what a prompt may say: task, machine, parent, relatives, experience, pages.
+ */
+#include "cmd/prompted.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/kernel.h"
+
+static struct arena *arena_of(const struct prompted *prompted)
+{
+    return prompted->planned.request.invocation->arena;
+}
+
+/* ---- the task ---- */
+
+/* The comment at the head of a plain kernel without its frame: the contract in words. */
+static const char *unframe(struct arena *arena, const char *source)
+{
+    struct text out = text_new(arena);
+    const char *at = strstr(source, "/*\n");
+    const char *end = at ? strstr(at, "\n */") : NULL;
+    for (at = at ? at + 3 : source; end && at < end;) {
+        size_t length = strcspn(at, "\n");
+        const char *line = at;
+        size_t left = length;
+        if (left >= 2 && line[0] == ' ' && line[1] == '*')
+            line += 2, left -= 2;
+        if (left && line[0] == ' ')
+            line++, left--;
+        bool own = left > 14 && strncmp(line, "A plain kernel", 14) == 0;
+        bool empty = left == 0 && out.length > 1 && out.at[out.length - 2] == '\n';
+        if (!own && !empty)
+            text_printf(&out, "%.*s\n", (int)left, line);
+        at += length + 1;
+    }
+    return out.length ? out.at : source;
+}
+
+static void describe_task(struct prompted *prompted)
+{
+    struct arena *arena = arena_of(prompted);
+    struct text plain = text_new(arena), manifest = text_new(arena);
+    planned_print_plain(&prompted->planned, &plain);
+    text_printf(&manifest, "// smelt kernel 1\n// op %s ",
+                ir_root(prompted->planned.program)->name);
+    kernel_print_instance(&manifest, ir_root(prompted->planned.program));
+    text_add(&manifest, "\n// target cpu\n");
+    prompted->context.task = prompted->planned.task;
+    prompted->context.target = "cpu";
+    prompted->context.contract = unframe(arena, plain.at);
+    prompted->context.manifest = manifest.at;
+    machine_describe(&prompted->machine, "");
+    prompted->context.machine = &prompted->machine;
+    prompted->context.threads = prompted->threads;
+    if (machine_rates_load(arena, &prompted->machine, &prompted->rates) != MACHINE_KEPT_GOOD)
+        prompted->rates = (struct rates){0};
+    prompted->context.rates = &prompted->rates;
+}
+
+static void describe_wishes(struct prompted *prompted)
+{
+    struct invocation *invocation = prompted->planned.request.invocation;
+    struct pins VECTOR(const char *) pins = {0};
+    size_t cursor = 0;
+    for (const char *pin; (pin = option_next(invocation, "pin", &cursor));)
+        vector_push(invocation->arena, &pins, pin);
+    prompted->context.pins = pins.at;
+    prompted->context.pin_count = (int)pins.count;
+    if (prompted->role) {
+        prompted->context.role = prompted->role->name;
+        prompted->context.role_note = prompted->role->note;
+    }
+}
+
+/* ---- the parent ---- */
+
+static void seed_parent(struct prompted *prompted)
+{
+    struct arena *arena = arena_of(prompted);
+    struct planned *planned = &prompted->planned;
+    struct text source = text_new(arena), text = text_new(arena);
+    struct plan *plan;
+    if (skeleton_seeds(planned->ready, &plan, 1) == 0)
+        return;
+    planned_print(planned, plan, NULL, &source);
+    plan_print(&text, plan, planned->ready->graph);
+    prompted->context.kernel = source.at;
+    prompted->context.plan = text.at;
+}
+
+static bool file_parent(struct prompted *prompted, const char *path)
+{
+    struct invocation *invocation = prompted->planned.request.invocation;
+    const char *verdict = option_value(invocation, "verdict");
+    struct error error = {0};
+    const struct source *source = subject_read(invocation, path, &error);
+    const struct source *said =
+        source && verdict ? subject_read(invocation, verdict, &error) : NULL;
+    if (!source || (verdict && !said)) {
+        errors_take(&invocation->errors, &error);
+        return false;
+    }
+    prompted->context.kernel = source->text;
+    prompted->context.verdict = said ? said->text : NULL;
+    return true;
+}
+
+static bool stored_parent(struct prompted *prompted, const char *word)
+{
+    struct llm_context *context = &prompted->context;
+    if (!stored_candidate(&prompted->stored, word, &prompted->parent))
+        return false;
+    const struct candidate *parent = &prompted->parent;
+    context->parent = parent;
+    context->kernel = stored_object(&prompted->stored, parent->kernel);
+    if (parent->plan)
+        context->plan = stored_object(&prompted->stored, parent->plan);
+    if (parent->verdict)
+        context->verdict = stored_object(&prompted->stored, parent->verdict);
+    if (parent->judged && parent->diagnosis != DIAGNOSIS_NONE) {
+        prompted->diagnosis = (struct diagnosis){.class = parent->diagnosis, .text = parent->note};
+        context->diagnosis = &prompted->diagnosis;
+    }
+    return context->kernel != NULL;
+}
+
+static bool find_parent(struct prompted *prompted)
+{
+    struct invocation *invocation = prompted->planned.request.invocation;
+    const char *word = option_value(invocation, "parent");
+    bool is_file = word && subject_is_file(word);
+    struct errors before = invocation->errors;
+    bool opened = stored_open(&prompted->stored, invocation, false);
+    if (word && !is_file)
+        return opened && stored_parent(prompted, word);
+    if (!opened) /* a store is no must here */
+        invocation->errors = before;
+    if (word)
+        return file_parent(prompted, word);
+    seed_parent(prompted);
+    return true;
+}
+
+/* ---- relatives ---- */
+
+static double fitness_of(const struct store_candidates *list, int64_t id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->at[i].id == id)
+            return list->at[i].fitness;
+    return 0;
+}
+
+static void add_relative(struct prompted *prompted, const struct store_candidates *list,
+                         const struct candidate *candidate, enum llm_relation relation)
+{
+    struct llm_context *context = &prompted->context;
+    double parent = fitness_of(list, candidate->parents[0]);
+    for (int i = 0; i < context->relative_count; i++)
+        if (prompted->relatives[i].candidate->id == candidate->id)
+            return;
+    if (context->relative_count == LLM_RELATIVES)
+        return;
+    prompted->relatives[context->relative_count++] =
+        (struct llm_relative){relation, candidate, parent > 0 ? candidate->fitness / parent : 0};
+}
+
+static void add_related(struct prompted *prompted, const struct store_candidates *list,
+                        enum llm_relation relation, int most)
+{
+    const struct candidate *parent = &prompted->parent;
+    for (size_t i = 0; i < list->count && most > 0; i++) {
+        const struct candidate *one = &list->at[i];
+        bool is = relation == LLM_CHILD ? one->parents[0] == parent->id
+                  : relation == LLM_SIBLING
+                      ? parent->parents[0] && one->parents[0] == parent->parents[0]
+                      : one->judged && one->outcome == OUTCOME_OK;
+        if (!is || one->id == parent->id)
+            continue;
+        add_relative(prompted, list, one, relation);
+        most--;
+    }
+}
+
+/* Children first: what was tried from here. Then how it came about, the best, the siblings. */
+static void find_relatives(struct prompted *prompted)
+{
+    struct stored *stored = &prompted->stored;
+    struct store_candidates list = {0};
+    struct error error = {0};
+    struct candidate_query query = {
+        .run = prompted->parent.run, .order = CANDIDATES_BY_FITNESS, .most = PROMPT_RUN};
+    if (!prompted->context.parent ||
+        !stored->engine->candidate_list(stored->store, arena_of(prompted), &query, &list, &error))
+        return;
+    prompted->context.relatives = prompted->relatives;
+    add_related(prompted, &list, LLM_CHILD, 24);
+    int64_t up = prompted->parent.parents[0];
+    for (int step = 0; up && step < 8; step++) {
+        const struct candidate *found = NULL;
+        for (size_t i = 0; i < list.count && !found; i++)
+            found = list.at[i].id == up ? &list.at[i] : NULL;
+        if (!found)
+            break;
+        add_relative(prompted, &list, found, LLM_ANCESTOR);
+        up = found->parents[0];
+    }
+    add_related(prompted, &list, LLM_BEST, 4);
+    add_related(prompted, &list, LLM_SIBLING, 24);
+}
+
+/* ---- experience ---- */
+
+static double telling(const struct prompted *prompted, const struct experience *entry)
+{
+    const struct diagnosis *diagnosis = prompted->context.diagnosis;
+    double weight = (double)entry->tries;
+    if (strcmp(entry->structure, prompted->know.structure) == 0)
+        weight *= 4;
+    if (diagnosis && strcmp(entry->diagnosis, diagnosis_name(diagnosis->class)) == 0)
+        weight *= 4;
+    return weight;
+}
+
+static void find_experience(struct prompted *prompted)
+{
+    struct arena *arena = arena_of(prompted);
+    const struct know *know = &prompted->know;
+    struct store_experiences list = {0}, kept = {0};
+    struct error error = {0};
+    const char *class = arena_copy(arena, know->structure, strcspn(know->structure, ":"));
+    struct experience_query query = {.structure = class, .target = "cpu"};
+    if (!prompted->stored.store ||
+        !know->engine->experience_list(know->store, arena, &query, &list, &error))
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        if (strncmp(list.at[i].action, "plan ", 5) == 0)
+            continue;
+        size_t place = kept.count;
+        if (place < PROMPT_EXPERIENCE)
+            vector_push(arena, &kept, list.at[i]);
+        else if (telling(prompted, &kept.at[--place]) >= telling(prompted, &list.at[i]))
+            continue;
+        for (; place && telling(prompted, &kept.at[place - 1]) < telling(prompted, &list.at[i]);
+             place--)
+            kept.at[place] = kept.at[place - 1];
+        kept.at[place] = list.at[i];
+    }
+    prompted->context.experience = kept.at;
+    prompted->context.experience_count = kept.count;
+    prompted->context.winners = prompted->winners;
+    prompted->context.winner_count = know_plans(&prompted->know, prompted->winners, PROMPT_WINNERS);
+}
+
+static void describe_situation(struct prompted *prompted)
+{
+    struct arena *arena = arena_of(prompted);
+    const struct skeleton_program *program = prompted->planned.ready;
+    const struct ir_part *part = program->part;
+    enum dtype dtype = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
+    prompted->know =
+        (struct know){.arena = arena,
+                      .engine = prompted->stored.engine,
+                      .store = prompted->stored.store,
+                      .structure = know_structure(arena, planned_class(arena, program), part),
+                      .shape = know_shape(arena, program->binding),
+                      .dtype = dtype_name(dtype),
+                      .target = "cpu",
+                      .signature = arena_string(arena, prompted->machine.id)};
+}
+
+/* ---- pages ---- */
+
+static void find_pages(struct prompted *prompted)
+{
+    struct invocation *invocation = prompted->planned.request.invocation;
+    struct arena *arena = invocation->arena;
+    struct errors unreadable = errors_new(arena);
+    struct error error = {0};
+    struct text words = text_new(arena);
+    const struct diagnosis *diagnosis = prompted->context.diagnosis;
+    struct kb_query query = {.structure = prompted->know.structure};
+    vector_push(arena, &query.targets,
+                arena_printf(arena, "cpu:%s", prompted->planned.target.name));
+    if (machine_has(&prompted->machine, MACHINE_AMX_BF16))
+        vector_push(arena, &query.targets, "cpu:amx");
+    if (machine_has(&prompted->machine, MACHINE_NEON))
+        vector_push(arena, &query.targets, "cpu:arm");
+    text_printf(&words, "%s %s ", ir_root(prompted->planned.program)->name, prompted->know.dtype);
+    if (diagnosis && diagnosis->text)
+        text_add(&words, diagnosis->text);
+    query.words = words.at;
+    query.diagnosis = diagnosis        ? diagnosis_name(diagnosis->class)
+                      : prompted->role ? prompted->role->name
+                                       : NULL;
+    kb_given(invocation, &prompted->kb, &unreadable);
+    int count = kb_search(&prompted->kb, &query, prompted->pages, PROMPT_PAGES, &error);
+    prompted->context.pages = prompted->pages;
+    prompted->context.page_count = count > 0 ? count : 0;
+    for (size_t i = 0; i < unreadable.list.count; i++)
+        output_note(invocation, "%s", unreadable.list.at[i].message);
+}
+
+/* ---- all ---- */
+
+bool prompted_gather(struct prompted *prompted, bool all)
+{
+    struct planned *planned = &prompted->planned;
+    if (!planned_find(planned) || !planned_prepare(planned))
+        return false;
+    planned->target.threads = prompted->threads;
+    if (!find_parent(prompted))
+        return false;
+    if (!all)
+        return true;
+    describe_task(prompted);
+    describe_wishes(prompted);
+    describe_situation(prompted);
+    find_relatives(prompted);
+    find_experience(prompted);
+    find_pages(prompted);
+    return true;
+}
+
+void prompted_close(struct prompted *prompted)
+{
+    kb_close(&prompted->kb);
+    if (prompted->stored.store)
+        stored_close(&prompted->stored);
+}

@@ -1,0 +1,44 @@
+/*
+ * What `smelt prompt` gathers: everything a prompt may say about a task and a parent.
+ */
+#ifndef SMELT_CMD_PROMPTED_H
+#define SMELT_CMD_PROMPTED_H
+
+#include "cmd/kb.h"
+#include "cmd/planned.h"
+#include "cmd/stored.h"
+#include "know/know.h"
+#include "propose/llm/llm.h"
+#include "propose/propose.h"
+
+enum {
+    PROMPT_WINDOW = 128000,
+    PROMPT_PAGES = 24,
+    PROMPT_EXPERIENCE = 32,
+    PROMPT_WINNERS = 2,
+    PROMPT_RUN = 5000, /* candidates of a run that are looked at */
+};
+
+struct prompted {
+    struct planned planned;
+    int threads;
+    const struct proposer *role; /* or NULL */
+    /* gathered */
+    struct llm_context context;
+    struct machine machine;
+    struct rates rates;
+    struct candidate parent;
+    struct diagnosis diagnosis;
+    struct stored stored; /* stored.store NULL: there is none */
+    struct kb kb;
+    struct know know;
+    struct kb_hit pages[PROMPT_PAGES];
+    struct llm_relative relatives[LLM_RELATIVES];
+    const char *winners[PROMPT_WINNERS];
+};
+
+/* Fills in `context`; with `all` evidence, or only the task and the parent. False: errors. */
+bool prompted_gather(struct prompted *prompted, bool all);
+void prompted_close(struct prompted *prompted);
+
+#endif
