@@ -1,10 +1,14 @@
 /*
- * `smelt run` and `smelt resume`: how a search is shown while it goes on, and told at the end.
+ * `smelt run`, `smelt resume` and whoever goes by a run of the store: what is searched for
+ * (run_setup.c), how it is shown while it goes on and told at the end (run_view.c), many at once
+ * (run_many.c).
  */
 #ifndef SMELT_CMD_RUN_H
 #define SMELT_CMD_RUN_H
 
-#include "cmd/command.h"
+#include "cmd/planned.h"
+#include "cmd/stored.h"
+#include "search/judging.h"
 #include "search/search.h"
 
 struct run_view {
@@ -29,6 +33,59 @@ bool run_interrupted(void);
 struct run_files { /* what was written; NULL: was not */
     const char *kernel, *report;
 };
+
+/* ---- a search ---- */
+
+struct run_request {
+    struct planned planned;
+    struct stored stored;
+    struct judging judging;
+    struct search_options options;
+    struct search search;
+    struct know know;
+    struct run_view view;
+    enum search_end end;
+    struct run_files files;
+};
+
+/* Options and task. False: errors were added. */
+bool run_prepare(struct run_request *request, struct invocation *invocation);
+/* The machine, and what is known of tasks like this; with the store open. */
+void run_describe(struct run_request *request, struct invocation *invocation);
+/* A new run of what was prepared. */
+bool run_begin(struct run_request *request, struct invocation *invocation);
+/* Searches and writes the files that were asked for. False: errors were added. */
+bool run_search(struct run_request *request, struct invocation *invocation);
+enum exit_code run_answer(struct run_request *request, struct invocation *invocation, bool fine);
+
+/* Whether operands mean more than one task: a folder, several files. */
+bool run_is_many(const struct invocation *invocation);
+enum exit_code run_many(struct invocation *invocation);
+
+/* The command line, a word per line, so that the run can be gone on with. */
+const char *run_settings(struct invocation *invocation);
+/* A number above 0; left as it is when not given. */
+bool run_take_number(struct invocation *invocation, const char *name, double most, double *value);
+/* Of the machine and the compiler: winners were judged by them. */
+const char *run_signature(struct arena *arena);
+
+/* ---- a run of the store ---- */
+
+struct run_words VECTOR(char *);
+
+/* Words as a command line of `smelt run`. */
+bool run_parse(struct invocation *invocation, struct run_words *words, struct invocation *again);
+/* Those a run was begun with, and a budget that is given now. */
+bool run_words_again(struct stored *stored, const struct run *run, struct invocation *again);
+
+struct run_again {
+    struct planned planned;
+    struct judge_options options; /* as its kernels were judged */
+    struct know know;
+};
+
+/* The task of a run. False: errors were added. */
+bool run_reopen(struct stored *stored, const struct run *run, struct run_again *again);
 
 /* What a person would paste into a message. */
 void run_print_summary(struct text *out, const struct search *search, enum search_end end,

@@ -338,13 +338,17 @@ static const struct option gc_options[] = {
      .argument = "RUN",
      .repeated = true,
      .help = "remove this run first, with its candidates; what was learned from it stays"},
+    {.name = "check", .help = "remove nothing, and see whether all of it is as it was written"},
     OPTION_STORE,
     OPTION_JSON,
     {0},
 };
 
-static const struct example gc_examples[] = {{"smelt gc --run 3", "forget a run, give back room"},
-                                             {0}};
+static const struct example gc_examples[] = {
+    {"smelt gc --run 3", "forget a run, give back room"},
+    {"smelt gc --check", "is the store whole?"},
+    {0},
+};
 
 static enum exit_code collect(struct invocation *invocation)
 {
@@ -355,12 +359,14 @@ static enum exit_code collect(struct invocation *invocation)
     int64_t objects = 0, bytes = 0;
     if (!stored_open(&stored, invocation, false))
         return errors_exit(&invocation->errors);
-    bool fine = true;
-    for (const char *word; fine && (word = option_next(invocation, "run", &cursor));)
+    bool fine = true, check = option_given(invocation, "check");
+    if (check)
+        fine = stored.engine->check(stored.store, &error) || stored_fail(&stored, &error);
+    for (const char *word; !check && fine && (word = option_next(invocation, "run", &cursor));)
         fine = stored_run(&stored, word, &run) &&
                (stored.engine->run_delete(stored.store, run.id, &error) ||
                 stored_fail(&stored, &error));
-    fine = fine && (stored.engine->collect(stored.store, &objects, &bytes, &error) ||
+    fine = fine && (check || stored.engine->collect(stored.store, &objects, &bytes, &error) ||
                     stored_fail(&stored, &error));
     stored_close(&stored);
     if (!fine)
@@ -372,7 +378,10 @@ static enum exit_code collect(struct invocation *invocation)
         json_int(&json, "bytes", bytes);
         return output_json_end(invocation, &json);
     }
-    output_printf("%lld objects removed, %lld bytes\n", (long long)objects, (long long)bytes);
+    if (check)
+        output_printf("the store is whole\n");
+    else
+        output_printf("%lld objects removed, %lld bytes\n", (long long)objects, (long long)bytes);
     return EXIT_YES;
 }
 

@@ -41,6 +41,10 @@ bool stored_open(struct stored *stored, struct invocation *invocation, bool crea
         return stored_fail(stored, &error);
     }
     stored->store = stored->engine->open(path, false, &error);
+    if (!stored->store && !create && error.code == ERROR_STORE_FAILED) {
+        struct error ignored; /* what cannot be written to can perhaps be read */
+        stored->store = stored->engine->open(path, true, &ignored);
+    }
     return stored->store ? true : stored_fail(stored, &error);
 }
 

@@ -47,6 +47,25 @@ static bool name_object(struct arena *arena, const struct source *source, char h
     return good;
 }
 
+const char *judge_toolchain(struct arena *arena)
+{
+    struct text all = text_new(arena);
+    struct stat status;
+    char hex[65];
+    const char *compiler = process_find(arena, getenv("SMELT_CC") ? getenv("SMELT_CC") : "cc");
+    char *real = compiler ? realpath(compiler, NULL) : NULL;
+    if (!real || stat(real, &status) != 0) {
+        free(real);
+        return "none";
+    }
+    text_printf(&all, "%s %lld", real, (long long)status.st_size);
+    free(real);
+    for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
+        text_printf(&all, " %s", *flag);
+    sha256_hex(all.at, all.length, hex);
+    return arena_copy(arena, hex, 8);
+}
+
 static bool object_is_whole(const char *path)
 {
     struct arena arena = {0};

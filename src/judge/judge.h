@@ -54,4 +54,7 @@ bool judge_id_parse(const char *id, struct judge_options *options);
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);
 
+/* A short name that changes when the compiler does. */
+const char *judge_toolchain(struct arena *arena);
+
 #endif

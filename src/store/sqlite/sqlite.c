@@ -189,6 +189,36 @@ static bool set_up(struct store *store, bool read_only, struct error *error)
     return store_migrate(store, read_only, error);
 }
 
+/*
+ * A store in write-ahead mode needs a file beside it even to be read. Where none can be made (a
+ * read-only disk) nobody writes either, and it is opened as a file that does not change.
+ */
+static bool open_unchanging(struct store *store)
+{
+    struct arena arena = {0};
+    struct text name = text_new(&arena);
+    text_add(&name, "file:");
+    for (const char *c = store->path; *c; c++) {
+        if (strchr("?#%", *c))
+            text_printf(&name, "%%%02x", (unsigned)(unsigned char)*c);
+        else
+            text_char(&name, *c);
+    }
+    text_add(&name, "?immutable=1");
+    sqlite3_close(store->database);
+    store->database = NULL;
+    bool fine = sqlite3_open_v2(name.at, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                                NULL) == SQLITE_OK;
+    arena_release(&arena);
+    return fine;
+}
+
+static bool can_be_read(struct store *store)
+{
+    return sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
+           SQLITE_OK;
+}
+
 static struct store *sqlite_open(const char *path, bool read_only, struct error *error)
 {
     struct store *store = calloc(1, sizeof *store);
@@ -200,6 +230,8 @@ static struct store *sqlite_open(const char *path, bool read_only, struct error 
     store->path = copy;
     int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     bool fine = sqlite3_open_v2(path, &store->database, flags, NULL) == SQLITE_OK;
+    if (read_only && (!fine || !can_be_read(store)))
+        fine = open_unchanging(store);
     if (fine ? !set_up(store, read_only, error) : !store_failed(store, error)) {
         sqlite_close(store);
         return NULL;
