@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json_read.h"
 #include "cmd/stored.h"
 #include "os/file.h"
 
@@ -200,6 +201,26 @@ static bool show_run(struct stored *stored, const char *word, struct text *out)
     return true;
 }
 
+/* Numbers and advice of the diagnosis, as they were kept with the verdict. */
+static void print_evidence(struct stored *stored, const struct candidate *candidate,
+                           struct text *out)
+{
+    struct arena *arena = stored->invocation->arena;
+    const char *text = candidate->verdict ? stored_object(stored, candidate->verdict) : NULL;
+    const struct json_value *diagnosis =
+        json_member(text ? json_read(arena, text, strlen(text)) : NULL, "diagnosis");
+    const struct json_value *facts = json_member(diagnosis, "evidence");
+    const struct json_value *actions = json_member(diagnosis, "actions");
+    for (const struct json_value *fact = facts ? facts->first : NULL; fact; fact = fact->next)
+        text_printf(out, "    %-36s %.4g%s%s\n", json_text(fact, "name"),
+                    json_number(fact, "value"), *json_text(fact, "unit") ? " " : "",
+                    json_text(fact, "unit"));
+    for (const struct json_value *action = actions ? actions->first : NULL; action;
+         action = action->next)
+        if (action->kind == JSON_STRING)
+            text_printf(out, "    what would help: %s\n", action->string);
+}
+
 static bool show_candidate(struct stored *stored, const char *word, struct text *out)
 {
     struct candidate candidate;
@@ -219,6 +240,7 @@ static bool show_candidate(struct stored *stored, const char *word, struct text 
     if (candidate.note && *candidate.note)
         text_printf(out, "diagnosis: %s: %s\n", diagnosis_name(candidate.diagnosis),
                     candidate.note);
+    print_evidence(stored, &candidate, out);
     const char *plan = candidate.plan ? stored_object(stored, candidate.plan) : NULL;
     if (plan)
         text_printf(out, "\n%s", plan);

@@ -85,6 +85,72 @@ static bool judge(void *context, struct arena *arena, const struct source *const
     return true;
 }
 
+/* ---- judges with a quirk ---- */
+
+static struct search *current; /* the search that is running */
+static int judgings, fail_at;  /* batches judged; the one that fails, 0: none */
+
+static bool judge_or_fail(void *context, struct arena *arena, const struct source *const *kernels,
+                          struct plan *const *plans, int count, bool finalists,
+                          struct search_judgement *judgements, struct error *error)
+{
+    if (++judgings == fail_at)
+        return error_set(error, ERROR_TOOL_FAILED, "as asked");
+    return judge(context, arena, kernels, plans, count, finalists, judgements, error);
+}
+
+/* Plans whose hashes begin alike give the same binary. */
+static bool judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
+                        struct plan *const *plans, int count, bool finalists,
+                        struct search_judgement *judgements, struct error *error)
+{
+    const struct skeleton_program *program = context;
+    if (!judge(context, arena, kernels, plans, count, finalists, judgements, error))
+        return false;
+    for (int i = 0; i < count && !finalists; i++) {
+        char hash[65];
+        plan_hash(plans[i], program->graph, hash);
+        judgements[i].binary = arena_copy(arena, hash, 1);
+        judgements[i].twin = map_get(&current->by_binary, judgements[i].binary);
+        for (int k = 0; k < i && !judgements[i].twin && !judgements[i].same_as; k++)
+            if (!judgements[k].twin && strcmp(judgements[k].binary, judgements[i].binary) == 0)
+                judgements[i].same_as = k + 1;
+    }
+    return true;
+}
+
+/* Later on, plans look three times as fast as they are, until they are measured with care. */
+static bool judge_luckily(void *context, struct arena *arena, const struct source *const *kernels,
+                          struct plan *const *plans, int count, bool finalists,
+                          struct search_judgement *judgements, struct error *error)
+{
+    if (!judge(context, arena, kernels, plans, count, finalists, judgements, error))
+        return false;
+    for (int i = 0; i < count && !finalists && current->judged >= 12; i++)
+        judgements[i].fitness *= 3;
+    return true;
+}
+
+/* Against each other, the last finalist wins, whatever the baseline says. */
+static bool judge_pairs(void *context, struct arena *arena, const struct source *const *kernels,
+                        struct plan *const *plans, int count, bool finalists,
+                        struct search_judgement *judgements, struct error *error)
+{
+    if (!judge(context, arena, kernels, plans, count, finalists, judgements, error))
+        return false;
+    for (int i = 0; i < count && finalists; i++) {
+        double *against = arena_array(arena, (size_t)count, sizeof *against);
+        for (int k = 0; k < count; k++)
+            against[k] = k == i ? NAN : i > k ? 1.1 : 1 / 1.1;
+        judgements[i].against = against;
+    }
+    return true;
+}
+
+static bool (*judge_now)(void *context, struct arena *arena, const struct source *const *kernels,
+                         struct plan *const *plans, int count, bool finalists,
+                         struct search_judgement *judgements, struct error *error) = judge;
+
 static double fake_time;
 
 static double fake_clock(void)
@@ -118,7 +184,7 @@ static struct search *run(struct arena *arena, const char *policy, int64_t evalu
     *options = (struct search_options){.policy = search_policy_find(policy),
                                        .budget = {.evaluations = evaluations},
                                        .seed = 42,
-                                       .judge = {judge, program},
+                                       .judge = {judge_now, program},
                                        .progress = follow,
                                        .context = trace,
                                        .clock = fake_clock};
@@ -130,9 +196,12 @@ static struct search *run(struct arena *arena, const char *policy, int64_t evalu
                               .threads = 1,
                               .run = {.id = id, .task = "softmax", .target = "cpu"}};
     fake_time = 0;
+    current = search;
     enum search_end end = search_run(search, &error);
-    CHECK_STR(error.message, "");
-    CHECK(end != SEARCH_FAILED);
+    if (!fail_at) {
+        CHECK_STR(error.message, "");
+        CHECK(end != SEARCH_FAILED);
+    }
     return search;
 }
 
@@ -193,4 +262,85 @@ TEST(search_goes_on_where_it_was)
     arena_release(&arena);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);
+}
+
+TEST(search_judges_each_binary_once)
+{
+    struct arena arena = {0};
+    struct trace trace = {0};
+    judge_now = judge_twins;
+    struct search *search = run(&arena, "islands", 60, NULL, 0, &trace);
+    judge_now = judge;
+    CHECK(search->twins > 0);
+    CHECK(search->judged - search->twins <= 16);
+    int64_t said = 0;
+    for (size_t i = 0; i < search->nodes.count; i++)
+        said += strncmp(search->nodes.at[i]->diagnosis.text, "the same binary as", 18) == 0;
+    CHECK(said <= search->twins && said >= search->twins - 3); /* finalists are judged after all */
+    arena_release(&arena);
+}
+
+/* The judge breaks down in the middle of a batch: what it had in hand is judged at the next
+ * sitting, first of all, and nothing twice. */
+TEST(search_goes_on_with_what_was_in_flight)
+{
+    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct arena arena = {0};
+    struct error error = {0};
+    struct trace trace = {0};
+    struct store *store = store_sqlite.open(path, false, &error);
+    CHECK(store != NULL);
+    judge_now = judge_or_fail;
+    judgings = 0;
+    fail_at = 3;
+    struct search *search = run(&arena, "greedy", 40, store, 0, &trace);
+    CHECK_INT(search->run.state, RUN_FAILED);
+    struct store_candidates list = {0};
+    struct candidate_query query = {.run = search->run.id};
+    CHECK(store_sqlite.candidate_list(store, &arena, &query, &list, &error));
+    int64_t open = 0, count = (int64_t)list.count;
+    for (size_t i = 0; i < list.count; i++)
+        open += !list.at[i].judged;
+    CHECK(open > 0);
+    fail_at = 0;
+    trace = (struct trace){0};
+    search = run(&arena, "greedy", count, store, search->run.id, &trace);
+    judge_now = judge;
+    list = (struct store_candidates){0};
+    CHECK(store_sqlite.candidate_list(store, &arena, &query, &list, &error));
+    CHECK_INT(list.count, count);
+    for (size_t i = 0; i < list.count; i++)
+        CHECK(list.at[i].judged);
+    store_sqlite.close(store);
+    arena_release(&arena);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+}
+
+TEST(search_believes_no_leap)
+{
+    struct arena arena = {0};
+    struct trace trace = {0};
+    judge_now = judge_luckily;
+    struct search *search = run(&arena, "islands", 60, NULL, 0, &trace);
+    judge_now = judge;
+    CHECK(search->repeats > 0);
+    CHECK(search->best->record.fitness <= 2);
+    arena_release(&arena);
+}
+
+TEST(search_ranks_finalists_in_pairs)
+{
+    struct arena arena = {0};
+    struct trace trace = {0};
+    judge_now = judge_pairs;
+    struct search *search = run(&arena, "greedy", 40, NULL, 0, &trace);
+    judge_now = judge;
+    int better = 0;
+    for (size_t i = 0; i < search->nodes.count; i++)
+        better += search->nodes.at[i]->record.fitness > search->best->record.fitness;
+    CHECK_INT(better, 2); /* the third of three */
+    arena_release(&arena);
 }
