@@ -9,6 +9,7 @@
  *
  * With `parallel rows` the loop over rows is outside, and threads never wait for each other.
  */
+#include "skeleton/lanes.h"
 #include "skeleton/seq.h"
 
 /* ---- what is read in a step ---- */
@@ -276,27 +277,6 @@ static loop_value vector_count(struct seq_code *code, struct loop_block *block, 
     return loop_of(code->arena, loop_let(block, "count", count));
 }
 
-static void store_lanes(struct seq_code *code, struct loop_block *block,
-                        const struct loop_buffer *buffer, loop_value offset, loop_value value,
-                        const struct skeleton_lanes *lanes)
-{
-    struct arena *arena = code->arena;
-    loop_value step = loop_step(arena, offset, lanes->variable);
-    value = loop_splat(arena, value, lanes->lanes);
-    if (step && step->op == LOOP_INTEGER && step->integer == 1) {
-        offset = loop_substitute(arena, offset, lanes->variable, lanes->from);
-        loop_store(block, buffer, offset, value)->count = lanes->count;
-        return;
-    }
-    offset = loop_widen(arena, offset, lanes->variable, lanes->lanes, NULL);
-    offset = loop_substitute(arena, offset, lanes->variable, lanes->from);
-    struct loop_statement *store =
-        loop_store(block, buffer, loop_splat(arena, offset, lanes->lanes), value);
-    store->scatter = true;
-    loop_value numbers = loop_narrow(arena, loop_iota(arena, lanes->lanes));
-    store->mask = loop_apply(arena, IR_LT, numbers, loop_narrow(arena, lanes->count), NULL);
-}
-
 /* A map that a state begins with, its last index in lanes. */
 static void begin_state(struct seq_code *code, struct loop_block *block,
                         const struct ir_stage *stage)
@@ -328,7 +308,7 @@ static void begin_state(struct seq_code *code, struct loop_block *block,
     struct skeleton_lanes lanes = {code->lane, code->seq->lanes, from,
                                    vector_count(code, block, extent, from)};
     skeleton_widen(block, &lanes, &value, 1);
-    store_lanes(code, block, code->states[carry], offset, value, &lanes);
+    lanes_store(block, code->states[carry], offset, value, &lanes);
 }
 
 /* What others read of a state is where its tensor is. */
@@ -454,7 +434,7 @@ static void tile_row(struct seq_code *code, struct loop_block *block,
         values[i] = stored[2 * i + 1];
     skeleton_widen(block, &lanes, values, count);
     for (int i = 0; i < count; i++)
-        store_lanes(code, block, buffers[i], stored[2 * i], values[i], &lanes);
+        lanes_store(block, buffers[i], stored[2 * i], values[i], &lanes);
 }
 
 static void tile(struct seq_code *code, struct loop_block *block, loop_value panel,

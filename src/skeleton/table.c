@@ -5,14 +5,16 @@
 
 #include <string.h>
 
-extern const struct skeleton skeleton_attend, skeleton_contract, skeleton_map, skeleton_plain,
-    skeleton_row, skeleton_scan, skeleton_seq, skeleton_window;
+extern const struct skeleton skeleton_attend, skeleton_contract, skeleton_jagged, skeleton_map,
+    skeleton_plain, skeleton_row, skeleton_scan, skeleton_scatter, skeleton_seq, skeleton_window;
 
 const struct skeleton *const skeletons[] = {
     &skeleton_attend,
     &skeleton_contract,
     &skeleton_window,
     &skeleton_seq,
+    &skeleton_scatter,
+    &skeleton_jagged,
     &skeleton_scan,
     &skeleton_row,
     &skeleton_map,

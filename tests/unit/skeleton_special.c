@@ -82,14 +82,20 @@ static struct text make(struct arena *arena, const struct ir_program *program,
 
 /* Errors grow from step to step: there are few of them. `first`: one more than the most that the
  * first size may be. */
-static void check_sized(uint64_t first, const char *name, const char *type, const char *skeleton,
-                        const char *decisions, double slack)
+static void check_sized(uint64_t first, int case_number, const char *name, const char *type,
+                        const char *skeleton, const char *decisions, double slack)
 {
     struct arena *arena = differ_arena();
     const struct task *task = load_task(arena, name, type);
-    const struct ir_program *program = task->cases[0].program;
-    struct ir_binding timed = {ir_root(program), task->cases[0].sizes, task->cases[0].scalars};
-    struct text text = make(arena, program, &timed, skeleton, decisions);
+    const struct ir_program *program = task->cases[case_number].program;
+    int64_t *large = arena_array(arena, (size_t)ir_root(program)->symbol_count + 1, sizeof *large);
+    struct error error = {0};
+    for (int i = 0; i < ir_root(program)->symbol_count; i++)
+        large[i] = 96; /* what a plan is made for: small ones would be plain */
+    struct ir_binding *timed =
+        ir_bind(arena, program, large, task->cases[case_number].scalars, &error);
+    CHECK(timed != NULL);
+    struct text text = make(arena, program, timed, skeleton, decisions);
     struct source source = {"kernel.c", text.at, text.length};
     struct errors errors = errors_new(arena);
     struct library *library;
@@ -102,11 +108,11 @@ static void check_sized(uint64_t first, const char *name, const char *type, cons
         int64_t *sizes =
             arena_array(arena, (size_t)ir_root(program)->symbol_count + 1, sizeof *sizes);
         struct array inputs[16];
-        struct error error = {0};
         for (int i = 0; i < ir_root(program)->symbol_count; i++)
             sizes[i] = round < 2 ? 17 + 3 * i : (int64_t)random_below(&random, 40);
         sizes[0] %= (int64_t)first;
-        struct ir_binding *binding = ir_bind(arena, program, sizes, task->cases[0].scalars, &error);
+        struct ir_binding *binding =
+            ir_bind(arena, program, sizes, task->cases[case_number].scalars, &error);
         if (!binding || !oracle_draw(arena, NULL, binding, random_u64(&random), inputs, &error))
             continue;
         kernel_run_check(arena, binding, inputs, function, kernel, slack);
@@ -116,18 +122,46 @@ static void check_sized(uint64_t first, const char *name, const char *type, cons
 
 TEST(seq_as_seeded)
 {
-    check_sized(4, "lstm", "_f32", "seq", "", 4096);
-    check_sized(4, "gru", "_f64", "seq", "", 4096);
+    check_sized(4, 0, "lstm", "_f32", "seq", "", 4096);
+    check_sized(4, 0, "gru", "_f64", "seq", "", 4096);
 }
 
 TEST(seq_threads_take_columns)
 {
-    check_sized(4, "gru", "_f32", "seq", "tile.m 3;block.k 64;parallel columns;", 4096);
-    check_sized(4, "lstm", "_bf16", "seq", "tile.m 6;block.k 64;parallel columns;", 1 << 18);
+    check_sized(4, 0, "gru", "_f32", "seq", "tile.m 3;block.k 64;parallel columns;", 4096);
+    check_sized(4, 0, "lstm", "_bf16", "seq", "tile.m 6;block.k 64;parallel columns;", 1 << 18);
 }
 
 TEST(seq_threads_take_rows)
 {
-    check_sized(4, "lstm_bidirectional", "_f32", "seq", "tile.m 5;block.k 64;parallel rows;", 4096);
-    check_sized(4, "rnn_tanh", "_f32", "seq", "tile.m 14;block.k 128;parallel rows;", 4096);
+    check_sized(4, 0, "lstm_bidirectional", "_f32", "seq", "tile.m 5;block.k 64;parallel rows;",
+                4096);
+    check_sized(4, 0, "rnn_tanh", "_f32", "seq", "tile.m 14;block.k 128;parallel rows;", 4096);
+}
+
+TEST(jagged_across_and_along)
+{
+    check_sized(1000, 1, "jagged_softmax", "_f32", "jagged", "threads 1;unroll 2;", 64);
+    check_sized(1000, 0, "jagged_softmax", "_f32", "jagged", "chunk 4;unroll 4;", 64);
+    check_sized(1000, 0, "jagged_mean", "_f64", "jagged", "lanes 4;", 64);
+}
+
+TEST(jagged_rows_chosen)
+{
+    check_sized(1000, 0, "embedding_bag_mean", "_bf16", "jagged", "ahead 4;unroll 1;", 1 << 18);
+    check_sized(1000, 0, "jagged_cumsum", "_i32_u32", "jagged", "lanes 16;", 0);
+}
+
+TEST(scatter_shared)
+{
+    check_sized(1000, 0, "index_add", "_f32", "scatter", "parallel range;lanes 16;", 64);
+    check_sized(1000, 0, "scatter_add", "_bf16", "scatter", "parallel places;lanes 16;", 1 << 18);
+    check_sized(1000, 0, "scatter_amax", "_i8_u8", "scatter", "parallel none;lanes 8;", 0);
+}
+
+TEST(scatter_copied)
+{
+    check_sized(1000, 0, "bincount", "", "scatter", "parallel copies;lanes 1;", 0);
+    check_sized(1000, 0, "index_put_accumulate", "_f32", "scatter", "parallel copies;lanes 16;",
+                64);
 }
