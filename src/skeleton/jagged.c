@@ -430,6 +430,46 @@ static void prefetch(const struct prefetching *at, loop_value value, int depth)
     prefetch(at, value->c, depth + 1);
 }
 
+/*
+ * Sums of floats are summed up by eights, those by eights, and so on: the error of a long segment
+ * is then nearly that of a sum in pairs.
+ */
+enum { LEVELS = 2 };
+static const int64_t LEVEL_ROWS[LEVELS] = {64, 8};
+
+struct levels {
+    struct loop_variable *sums[LEVELS + 1][JAGGED_VECTORS];
+    struct loop_block *blocks[LEVELS + 1];
+    int depth;
+};
+
+/* The loop over the last reduced index, with the sums of every level begun. */
+static struct loop_block *open_levels(struct jagged_code *code, struct loop_block *block,
+                                      struct levels *levels, int vectors, loop_value unit)
+{
+    struct arena *arena = code->arena;
+    int index = code->stage->indices[code->stage->index_count - 1];
+    loop_value from, to;
+    struct loop_variable *counter;
+    index_bounds(code, block, index, &from, &to);
+    code->ahead_to = loop_sub(arena, to, loop_integer(arena, 1));
+    for (int level = 0; level < levels->depth; level++) {
+        loop_value step = loop_integer(arena, LEVEL_ROWS[level]);
+        block = loop_for(block, LOOP_SERIAL, "from", from, to, step, &counter);
+        from = loop_of(arena, counter);
+        to = loop_min(arena, loop_add(arena, from, step), to);
+        to = loop_of(arena, loop_let(block, "to", to));
+        for (int i = 0; i < vectors; i++)
+            levels->sums[level + 1][i] = loop_let(block, "part", unit);
+        levels->blocks[level + 1] = block;
+    }
+    block = loop_for(block, LOOP_SERIAL, code->group->part->indices[index].name, from, to, NULL,
+                     &counter);
+    code->values.indices[index] = loop_of(arena, counter);
+    code->row = counter;
+    return block;
+}
+
 static void reduce_vectors(void *context, struct loop_block *block,
                            const struct skeleton_lanes *lanes, int vectors)
 {
@@ -438,29 +478,40 @@ static void reduce_vectors(void *context, struct loop_block *block,
     struct arena *arena = code->arena;
     enum ir_monoid_kind monoid = stage->monoid->kind;
     struct loop_type type = {stage->nodes.at[stage->writes[0].value].type, lanes->lanes};
+    loop_value unit = loop_unit(arena, monoid, type);
+    bool rounds = monoid == IR_SUM && dtype_is_float(type.dtype);
+    struct levels levels = {.depth = rounds ? LEVELS : 0};
     for (int i = 0; i < vectors; i++)
-        code->sums[i] = loop_let(block, "sum", loop_unit(arena, monoid, type));
-    code->row = NULL;
-    struct loop_block *body = open_indices(code, block, stage->left_count, stage->index_count);
+        levels.sums[0][i] = loop_let(block, "sum", unit);
+    struct loop_block *body = open_indices(code, block, stage->left_count, stage->index_count - 1);
+    body = open_levels(code, body, &levels, vectors, unit);
     code->values.memo = NULL;
     loop_value value = stage_value(code);
     const struct loop_variable *variable = code->variable;
     struct prefetching soon = {code, body, lanes, vectors};
-    if (code->ahead && code->row)
+    if (code->ahead)
         prefetch(&soon, value, 0);
     skeleton_hoist(body, &variable, 1, &value, 1);
     for (int i = 0; i < vectors; i++) {
         struct skeleton_lanes along = *lanes;
+        struct loop_variable *sum = levels.sums[levels.depth][i];
         along.from = loop_add(arena, lanes->from, loop_integer(arena, (int64_t)i * lanes->lanes));
         loop_value wide = value;
         skeleton_widen(body, &along, &wide, 1);
-        loop_set(body, code->sums[i],
-                 loop_combine(arena, monoid, loop_of(arena, code->sums[i]), wide));
+        loop_set(body, sum, loop_combine(arena, monoid, loop_of(arena, sum), wide));
+    }
+    for (int level = levels.depth; level > 0; level--) {
+        for (int i = 0; i < vectors; i++) {
+            struct loop_variable *sum = levels.sums[level - 1][i];
+            loop_value part = loop_of(arena, levels.sums[level][i]);
+            loop_set(levels.blocks[level], sum,
+                     loop_combine(arena, monoid, loop_of(arena, sum), part));
+        }
     }
     for (int i = 0; i < vectors; i++) {
         struct skeleton_lanes along = *lanes;
         along.from = loop_add(arena, lanes->from, loop_integer(arena, (int64_t)i * lanes->lanes));
-        store(code, block, loop_of(arena, code->sums[i]), &along);
+        store(code, block, loop_of(arena, levels.sums[0][i]), &along);
     }
 }
 
