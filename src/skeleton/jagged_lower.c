@@ -168,8 +168,8 @@ static void prefetch(const struct prefetching *at, loop_value value, int depth)
  * Sums of floats are summed up by eights, those by eights, and so on: the error of a long segment
  * is then nearly that of a sum in pairs.
  */
-enum { LEVELS = 2 };
-static const int64_t LEVEL_ROWS[LEVELS] = {64, 8};
+enum { LEVELS = 4 };
+static const int64_t LEVEL_ROWS[LEVELS] = {4096, 512, 64, 8};
 
 struct levels {
     struct loop_variable *sums[LEVELS + 1][JAGGED_VECTORS];

@@ -158,7 +158,7 @@ static void scatter_vectors(void *context, struct loop_block *block,
     loop_value step = loop_step(arena, code->offset, lanes->variable);
     bool dense = lanes->lanes == 1 || (step && step->op == LOOP_INTEGER && step->integer == 1);
     bool varies = code->condition && loop_mentions(code->condition, lanes->variable);
-    loop_value mask = varies ? widened(code, code->condition, lanes, NULL) : NULL;
+    loop_value mask = varies ? widened(code, code->condition, lanes, lanes->count) : NULL;
     if (lanes->count && (!dense || mask)) {
         loop_value live = nest_live(arena, lanes->lanes, lanes->count);
         mask = mask ? loop_apply(arena, IR_AND, mask, live, NULL) : live;
