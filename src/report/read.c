@@ -111,6 +111,14 @@ static int find_threads(const char *settings)
     return threads > 0 ? threads : 1;
 }
 
+/* A signature is the machine's, and behind a + the toolchain's. */
+static bool is_here(const char *signature, const struct machine *machine)
+{
+    size_t length = machine ? strlen(machine->id) : 0;
+    return signature && length > 0 && strncmp(signature, machine->id, length) == 0 &&
+           (signature[length] == '\0' || signature[length] == '+');
+}
+
 bool report_read(struct report *report, struct error *error)
 {
     const struct report_subject *subject = report->subject;
@@ -125,8 +133,7 @@ bool report_read(struct report *report, struct error *error)
     report->best = find_best(report);
     report->kernel = report->plan = "";
     report->threads = find_threads(report->run->settings);
-    report->here = report->run->signature && subject->machine &&
-                   strcmp(report->run->signature, subject->machine->id) == 0;
+    report->here = is_here(report->run->signature, subject->machine);
     find_steps(report);
     if (report->best) {
         report->kernel = read_object(report, report->best->kernel, &length);
