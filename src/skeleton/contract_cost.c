@@ -164,9 +164,16 @@ static double simple_tile(const struct contract *contract, const struct contract
                 rows * load_cost(d->pack_a, contract->rows_contiguous);
         store = 10 * sums;
     } else {
-        loads = vectors * load_cost(d->pack_b, contract->columns_contiguous) + rows / 2;
+        /* long lines that are read again and again where they are: pages and sets of the cache
+         * run out */
+        bool far =
+            !d->pack_b && work->row_panels > 3 && contract->sets[CONTRACT_N].size > 8 * d->lanes;
+        loads =
+            vectors * load_cost(d->pack_b, contract->columns_contiguous) * (far ? 5 : 1) + rows / 2;
         further = d->pack_a || contract->rows_contiguous ? 0 : 1;
-        store = sums * (contract->written_contiguous ? 3 : 1.5 * d->lanes);
+        /* one by one; far apart, each is a line of the cache by itself */
+        double apart = contract->sets[CONTRACT_M].size > d->lanes ? 5 : 1.5;
+        store = sums * (contract->written_contiguous ? 3 : apart * d->lanes);
     }
     double step = fmax(fmax(sums, loads), 4) + 0.1 * loads + further;
     double aside = work->blocks - 1 + (d->shares && d->split_k > 1);

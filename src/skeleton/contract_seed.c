@@ -89,7 +89,7 @@ static int64_t block_of_terms(double terms)
 static void search_try(struct search *search, struct contract_decisions *d)
 {
     double seconds = contract_simple_cost(search->contract, d);
-    if (seconds < search->seconds * 0.995) {
+    if (seconds < search->seconds * 0.9999) {
         search->seconds = seconds;
         search->best = *d;
     }
