@@ -91,7 +91,7 @@ static void check_sized(uint64_t first, int case_number, const char *name, const
     int64_t *large = arena_array(arena, (size_t)ir_root(program)->symbol_count + 1, sizeof *large);
     struct error error = {0};
     for (int i = 0; i < ir_root(program)->symbol_count; i++)
-        large[i] = i ? 96 : 4096; /* what a plan is made for: small ones would be plain */
+        large[i] = i ? 48 : 4096; /* what a plan is made for: small ones would be plain */
     struct ir_binding *timed =
         ir_bind(arena, program, large, task->cases[case_number].scalars, &error);
     CHECK(timed != NULL);
