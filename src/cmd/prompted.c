@@ -255,6 +255,50 @@ static void find_experience(struct prompted *prompted)
     prompted->context.winner_count = know_plans(&prompted->know, prompted->winners, PROMPT_WINNERS);
 }
 
+/* Of the run's best candidate, when it is right. */
+static void take_example(struct prompted *prompted, const struct run *run)
+{
+    struct stored *stored = &prompted->stored;
+    struct candidate best;
+    struct error error = {0};
+    for (int i = 0; i < prompted->context.example_count; i++)
+        if (strcmp(prompted->examples[i].task, run->task) == 0)
+            return;
+    if (!stored->engine->candidate_get(stored->store, arena_of(prompted), run->best, &best,
+                                       &error) ||
+        best.outcome != OUTCOME_OK || best.id == prompted->parent.id)
+        return;
+    const char *kernel =
+        stored->engine->object_get(stored->store, arena_of(prompted), best.kernel, NULL, &error);
+    if (kernel)
+        prompted->examples[prompted->context.example_count++] =
+            (struct llm_example){run->task, best.fitness, kernel};
+}
+
+/* The best of other tasks' runs: those of the same structure first, then of the same class. */
+static void find_examples(struct prompted *prompted)
+{
+    struct stored *stored = &prompted->stored;
+    struct store_runs runs = {0};
+    struct error error = {0};
+    const char *structure = prompted->know.structure;
+    size_t class = strcspn(structure, ":");
+    if (!stored->store ||
+        !stored->engine->run_list(stored->store, arena_of(prompted), &runs, &error))
+        return;
+    prompted->context.examples = prompted->examples;
+    for (int near = 1; near >= 0; near--)
+        for (size_t i = 0; i < runs.count; i++) {
+            const struct run *run = &runs.at[i];
+            bool same = run->structure && strcmp(run->structure, structure) == 0;
+            bool alike = run->structure && strncmp(run->structure, structure, class + 1) == 0;
+            if (prompted->context.example_count < PROMPT_EXAMPLES && run->best &&
+                (near ? same : alike && !same) &&
+                strcmp(run->task, prompted->planned.task->name) != 0)
+                take_example(prompted, run);
+        }
+}
+
 static void describe_situation(struct prompted *prompted)
 {
     struct arena *arena = arena_of(prompted);
@@ -321,6 +365,7 @@ bool prompted_gather(struct prompted *prompted, bool all)
     describe_situation(prompted);
     find_relatives(prompted);
     find_experience(prompted);
+    find_examples(prompted);
     find_pages(prompted);
     return true;
 }

@@ -16,6 +16,7 @@ enum {
     PROMPT_PAGES = 24,
     PROMPT_EXPERIENCE = 32,
     PROMPT_WINNERS = 2,
+    PROMPT_EXAMPLES = 3,
     PROMPT_RUN = 5000, /* candidates of a run that are looked at */
 };
 
@@ -35,6 +36,7 @@ struct prompted {
     struct kb_hit pages[PROMPT_PAGES];
     struct llm_relative relatives[LLM_RELATIVES];
     const char *winners[PROMPT_WINNERS];
+    struct llm_example examples[PROMPT_EXAMPLES];
 };
 
 /* Fills in `context`; with `all` evidence, or only the task and the parent. False: errors. */

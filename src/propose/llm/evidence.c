@@ -20,6 +20,7 @@ enum {
     WINNERS = 78,
     RELATIVES_MORE = 80,
     EXPERIENCE_MORE = 82,
+    EXAMPLES = 84,
     PAGE_FURTHER = 100, /* those beyond the first few */
 };
 
@@ -361,6 +362,19 @@ static void add_experience(struct collector *collector)
             WINNERS + i);
 }
 
+static void add_examples(struct collector *collector)
+{
+    const struct llm_context *context = collector->context;
+    for (int i = 0; i < context->example_count; i++) {
+        const struct llm_example *example = &context->examples[i];
+        const char *before = arena_printf(
+            collector->arena, "\nOf task `%s`, right and %.3g times as fast as its baseline:\n\n",
+            example->task, example->fitness);
+        add(collector, "Worked examples", example->task, NULL, 0,
+            quoted(collector->arena, before, "c", example->kernel), EXAMPLES + i);
+    }
+}
+
 /* ---- what is written ---- */
 
 static void add_pages(struct collector *collector)
@@ -401,6 +415,7 @@ void llm_collect(struct arena *arena, const struct llm_context *context, size_t 
     add_diagnosis(&collector);
     add_relatives(&collector);
     add_experience(&collector);
+    add_examples(&collector);
     add_pages(&collector);
     add_question(&collector);
 }

@@ -46,6 +46,12 @@ struct llm_relative {
     double gain; /* its fitness by its parent's; 0: not known */
 };
 
+struct llm_example { /* a kernel the judge found right, of a task like this one */
+    const char *task;
+    double fitness;
+    const char *kernel;
+};
+
 /* What is known now. What is NULL or 0 is not known, and is left out. */
 struct llm_context {
     const struct task *task;
@@ -69,6 +75,8 @@ struct llm_context {
     size_t experience_count;
     const char *const *winners; /* plans that won on tasks like this one */
     int winner_count;
+    const struct llm_example *examples; /* nearest first */
+    int example_count;
     const struct kb_hit *pages; /* best first */
     int page_count;
     const char *role, *role_note; /* of the island: "memory" and what that means */
