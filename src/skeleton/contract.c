@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "skeleton/contract.h"
+#include "skeleton/slots.h"
 
 #define REFUSE(why, ...) (snprintf((why)->text, sizeof(why)->text, __VA_ARGS__), false)
 
@@ -71,11 +72,29 @@ const struct plan_slot *contract_slot(const char *key)
     return NULL;
 }
 
+static const char *const divisions[] = {"exact", "reciprocal"};
+
+/* Whether a map after the sum divides. */
+static bool divides_after(const struct skeleton_group *group)
+{
+    for (int i = 1; i < group->stage_count; i++) {
+        const struct ir_nodes *nodes = &group->part->stages[group->stages[i]].nodes;
+        for (int k = 0; k < nodes->count; k++) {
+            if (nodes->at[k].op == IR_DIV)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void contract_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++)
         vector_push(group->arena, slots, all_slots[i]);
     contract_open_atoms(group, slots);
+    if (divides_after(group))
+        slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
+                  divisions, 2, slots_division_may_differ(group, 1));
 }
 
 /* ---- decisions as numbers ---- */

@@ -160,6 +160,7 @@ struct contract_code {
     bool along;                        /* terms run in lanes; `vectors` counts columns */
     bool shares;                       /* threads have shares, and panels of their own */
     int64_t split_m, split_n, split_k; /* shares of rows, columns, terms */
+    bool reciprocal;                   /* maps after divide by multiplying where they can */
     int merged;                        /* indices of N that run in lanes together */
     loop_value m, k;                   /* sizes of the sets */
     loop_value lane_extent;            /* of the indices that run in lanes */

@@ -90,6 +90,8 @@ void contract_finish(struct contract_code *code, struct loop_block *block, loop_
         const struct ir_stage *map = contract->after[i];
         open_map(code, map, places);
         loop_value value = skeleton_value(&code->values, map, map->writes[0].value);
+        if (code->reciprocal)
+            value = skeleton_reciprocal(code->arena, value, lanes->variable);
         skeleton_widen(block, lanes, &value, 1);
         value = loop_of(code->arena, loop_let(block, part->tensors[map->writes[0].tensor].name,
                                               loop_splat(code->arena, value, lanes->lanes)));

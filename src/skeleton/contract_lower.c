@@ -259,6 +259,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.slices = plan_is(plan, "parallel", "batch");
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
+    code.reciprocal = plan_is(plan, "divide", "reciprocal");
     code.split_m = plan_number(plan, "split.m", 1);
     code.split_n = plan_number(plan, "split.n", 1);
     code.merged = plan_is(plan, "merge", "yes") ? contract.mergeable : 1;

@@ -69,27 +69,6 @@ static const char *const UNROLLS[] = {"1", "2", "4", "8"};
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const CHUNKS[] = {"1024", "2048", "4096", "8192", "16384", "65536"};
 
-/* Whether a quotient is only an argument of functions that change little where it does: not where
- * results are whole numbers or truth values. */
-static bool division_may_differ(const struct map_shape *shape)
-{
-    bool functions = false;
-    for (int i = 0; i < shape->nest.group->stage_count; i++) {
-        const struct ir_stage *stage = nest_stage(&shape->nest, i);
-        for (int k = 0; k < stage->nodes.count; k++) {
-            const struct ir_node *node = &stage->nodes.at[k];
-            enum ir_op op = node->op;
-            functions |= op == IR_ERF || op == IR_EXP || op == IR_TANH;
-            if (ir_op_arguments(op) == 0 || op == IR_READ)
-                continue;
-            if (!dtype_is_float(node->type) || op == IR_FLOOR || op == IR_CEIL || op == IR_TRUNC ||
-                op == IR_ROUND)
-                return false;
-        }
-    }
-    return functions;
-}
-
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     struct map_shape shape = map_shape_of(group);
@@ -100,7 +79,7 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);
     slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 6, 3);
     slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
-              DIVISIONS, 2, division_may_differ(&shape));
+              DIVISIONS, 2, slots_division_may_differ(group, 0));
     slots_add_stores(group, slots, shape.bytes > large);
 }
 

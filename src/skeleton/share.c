@@ -310,7 +310,8 @@ static loop_value multiply_instead(struct arena *arena, loop_value value,
     loop_value b = multiply_instead(arena, value->b, variable, done);
     loop_value c = multiply_instead(arena, value->c, variable, done);
     loop_value result = value;
-    if (value->apply == IR_DIV && loop_mentions(a, variable) && !loop_mentions(b, variable)) {
+    bool many = a && (loop_mentions(a, variable) || a->type.lanes > (b ? b->type.lanes : 1));
+    if (value->apply == IR_DIV && many && !loop_mentions(b, variable)) {
         loop_value one = loop_number(arena, 1, b->type.dtype);
         result = loop_mul(arena, a, loop_apply(arena, IR_DIV, one, b, NULL));
     } else if (a != value->a || b != value->b || c != value->c) {

@@ -31,4 +31,8 @@ void slots_predict_reads(const struct skeleton_group *group, const struct plan_g
 /* What a group computes, in words: the names of its tensors. */
 const char *slots_note(const struct skeleton_group *group);
 
+/* Whether quotients in stages of the group from number `first` on are only arguments of functions
+ * that change little where they do: not where results are whole numbers or truth values. */
+bool slots_division_may_differ(const struct skeleton_group *group, int first);
+
 #endif
