@@ -16,7 +16,7 @@ enum { COMPILE_SECONDS = 60 };
 const char *const *judge_compiler_flags(void)
 {
     static const char *const flags[] = {"-std=gnu17", "-O3",   "-march=native", "-fopenmp",
-                                        "-g",         "-fPIC", "-shared",       NULL};
+                                        "-g1",        "-fPIC", "-shared",       NULL};
     return flags;
 }
 

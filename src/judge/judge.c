@@ -16,13 +16,6 @@
 #include "judge/private.h"
 #include "os/os.h"
 
-/* The draws of one of the task's cases, made for the first kernel and the same for all: what a
- * kernel did to earlier ones it cannot tell those that come. */
-struct drawn {
-    bool made;
-    struct draw draws[JUDGE_MAX_DRAWS];
-};
-
 struct judging {
     struct arena *arena;
     const struct task *task;
@@ -34,7 +27,7 @@ struct judging {
     struct ahead *ahead;       /* compiles it, as this number */
     int number;
     struct yardstick *yardstick;
-    struct drawn *drawn; /* one per case of the task */
+    struct judge_draws *draws;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;
 };
@@ -216,7 +209,8 @@ static bool make_draws(struct judging *judging, struct checking *checking,
 {
     const struct task_case *task_case = checking->task_case;
     bool shared = checking->number < judging->task->case_count;
-    struct drawn *drawn = shared ? &judging->drawn[checking->number] : NULL;
+    struct judge_drawn *drawn = shared ? &judging->draws->cases[checking->number] : NULL;
+    struct arena *arena = shared ? &judging->draws->arena : judging->arena;
     if (drawn && drawn->made) {
         memcpy(checking->draws, drawn->draws, sizeof checking->draws);
         return true;
@@ -224,8 +218,8 @@ static bool make_draws(struct judging *judging, struct checking *checking,
     struct oracle_code *code = oracle_compile(judging->arena, task_case->program, judging->error);
     bool good = code != NULL;
     for (int d = checking->first; good && d < count; d++)
-        good = draw_make(judging->arena, judging->task, task_case, checking->binding, code, plain,
-                         d, hash_mix(judging->seed, (uint64_t)checking->number),
+        good = draw_make(arena, judging->task, task_case, checking->binding, code, plain, d,
+                         hash_mix(judging->seed, (uint64_t)checking->number),
                          &checking->draws[d - checking->first], judging->error);
     oracle_close(code);
     if (drawn && good) {
@@ -492,7 +486,8 @@ struct session {
     struct compiled *compiled; /* one per kernel */
     struct ahead *ahead;
     struct yardstick yardstick;
-    uint64_t seed;
+    struct judge_draws *draws;
+    uint64_t seed; /* of the order in which things are timed */
     bool good;
 };
 
@@ -508,8 +503,12 @@ static void session_run(void *context)
     struct session *session = context;
     const struct judge_options *options = session->options;
     bool good = true, right = false;
-    struct drawn *drawn =
-        arena_array(session->arena, (size_t)session->task->case_count + 1, sizeof *drawn);
+    struct judge_draws *draws = session->draws;
+    if (draws->task != session->task) {
+        size_t cases = (size_t)session->task->case_count + 1;
+        draws->cases = arena_array(&draws->arena, cases, sizeof *draws->cases);
+        draws->task = session->task;
+    }
     for (int i = 0; good && i < session->count; i++)
         good = compile_prepare(session->arena, session->sources[i], &session->compiled[i],
                                session->error);
@@ -529,8 +528,8 @@ static void session_run(void *context)
                                   .ahead = session->ahead,
                                   .number = i,
                                   .yardstick = &session->yardstick,
-                                  .drawn = drawn,
-                                  .seed = session->seed};
+                                  .draws = draws,
+                                  .seed = draws->seed};
         session->candidates[i].source = session->sources[i];
         session->candidates[i].verdict = &session->verdicts[i];
         good = check_kernel(&judging);
@@ -540,9 +539,15 @@ static void session_run(void *context)
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
     if (good && right && whole)
         good =
-            time_kernels(session->arena, session->task, options, session->seed, session->candidates,
-                         session->count, &session->yardstick, session->error);
+            time_kernels(session->arena, session->task, options, draws, session->seed,
+                         session->candidates, session->count, &session->yardstick, session->error);
     session->good = good;
+}
+
+void judge_draws_release(struct judge_draws *draws)
+{
+    arena_release(&draws->arena);
+    *draws = (struct judge_draws){0};
 }
 
 bool judge_kernels(struct arena *arena, const struct task *task,
@@ -560,6 +565,14 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                               .verdicts = verdicts,
                               .error = error,
                               .seed = options->seed};
+    struct judge_draws own = {0};
+    session.draws = options->draws ? options->draws : &own;
+    if (!session.draws->task || session.draws->task != task) {
+        judge_draws_release(session.draws);
+        session.draws->seed = options->seed;
+        if (!options->seed && !secret_seed(&session.draws->seed, error))
+            return false;
+    }
     if (!session.seed && !secret_seed(&session.seed, error))
         return false;
     session.candidates = arena_array(arena, (size_t)count + 1, sizeof *session.candidates);
@@ -573,6 +586,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     if (session.ahead)
         ahead_stop(session.ahead);
     plain_close(session.yardstick.plain);
+    judge_draws_release(&own);
     for (int i = 0; i < count; i++)
         compiled_release(&session.compiled[i]);
     sandbox_show(was_open);

@@ -15,6 +15,22 @@
 
 enum judge_cache { JUDGE_CACHE_TASK, JUDGE_CACHE_WARM, JUDGE_CACHE_COLD };
 
+/*
+ * Draws of a task's cases, with the right answers, that several calls share: making them takes
+ * longer than checking a small kernel. All zero is ready for use; whoever owns it renews it now and
+ * then by releasing it. A kernel is no wiser for it: seed and answers stay where they were. What a
+ * verdict tells a proposer about a draw is one element of it, so the last word is spoken over new
+ * draws.
+ */
+struct judge_draws {
+    struct arena arena;
+    const struct task *task; /* they are of; NULL: none were made yet */
+    uint64_t seed;
+    struct judge_drawn *cases; /* one per case */
+};
+
+void judge_draws_release(struct judge_draws *draws);
+
 struct judge_options {
     enum judge_cache cache;       /* timing with warm or cold caches; TASK: as the task says */
     enum sandbox_level isolation; /* the least that is accepted */
@@ -37,6 +53,7 @@ struct judge_options {
      */
     bool (*known)(void *context, int number, const char *binary);
     void *context;
+    struct judge_draws *draws; /* to take them from; NULL: they are made for this call */
 };
 
 /*

@@ -91,8 +91,8 @@ struct candidate { /* a kernel on its way to a verdict */
 /* Times the cases marked `time`, all kernels that are ok so far and the baselines against each
  * other, and fills in the verdicts. False when the judge failed. */
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
-                  uint64_t seed, const struct candidate *candidates, int count,
-                  struct yardstick *yardstick, struct error *error);
+                  struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
+                  int count, struct yardstick *yardstick, struct error *error);
 
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 
@@ -103,6 +103,17 @@ struct draw {
     double **limits;        /* per output, per element; NULL: must be exact */
     struct keys *keys;      /* per output; NULL: no index output has any */
     bool sampled;           /* expected are chosen elements, which are no neighbours */
+};
+
+enum { TIMING_DRAWS = 2 };
+
+/* The draws of one of the task's cases, made for the first kernel and the same for all: what a
+ * kernel did to earlier ones it cannot tell those that come. */
+struct judge_drawn {
+    bool made;
+    struct draw draws[JUDGE_MAX_DRAWS];
+    bool timing_made;
+    struct draw timing[TIMING_DRAWS];
 };
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */

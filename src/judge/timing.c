@@ -12,8 +12,6 @@
 #include "machine/machine.h"
 #include "os/os.h"
 
-enum { TIMING_DRAWS = 2 };
-
 static const char empty_kernel[] =
     "#include <stdint.h>\n"
     "int kernel(void *const *tensors, const int64_t *sizes, const double *scalars, void *scratch)\n"
@@ -26,6 +24,7 @@ struct timing {
     struct arena *arena;
     const struct task *task;
     const struct judge_options *options;
+    struct judge_draws *draws;
     uint64_t seed;
     struct error *error;
     struct compiled empty;
@@ -44,16 +43,21 @@ struct field {
     int absent_count;
 };
 
+/* Those of an earlier call, where there was one. */
 static bool make_draws(struct timing *timing, const struct task_case *task_case,
-                       const struct ir_binding *binding, struct draw *draws)
+                       const struct ir_binding *binding, struct judge_drawn *drawn)
 {
+    if (drawn->timing_made)
+        return true;
     struct oracle_code *code = oracle_compile(timing->arena, task_case->program, timing->error);
     const struct plain *plain =
         yardstick_get(timing->arena, timing->yardstick, task_case->program, timing->error);
     bool good = code && plain;
     for (int d = 0; good && d < TIMING_DRAWS; d++)
-        good = draw_make(timing->arena, timing->task, task_case, binding, code, plain, 0,
-                         hash_mix(timing->seed, 1000 + (uint64_t)d), &draws[d], timing->error);
+        good = draw_make(&timing->draws->arena, timing->task, task_case, binding, code, plain, 0,
+                         hash_mix(timing->draws->seed, 1000 + (uint64_t)d), &drawn->timing[d],
+                         timing->error);
+    drawn->timing_made = good;
     if (code)
         oracle_close(code);
     return good;
@@ -281,10 +285,10 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
 {
     struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
                                          task_case->scalars, timing->error);
-    struct draw draws[TIMING_DRAWS];
-    if (!binding || !make_draws(timing, task_case, binding, draws))
+    struct judge_drawn *drawn = &timing->draws->cases[number];
+    if (!binding || !make_draws(timing, task_case, binding, drawn))
         return false;
-    struct contest contest = make_contest(timing, task_case, binding, draws);
+    struct contest contest = make_contest(timing, task_case, binding, drawn->timing);
     struct field *field = arena_new(timing->arena, struct field);
     bool good = make_field(timing, &contest, task_case, field) &&
                 play_case(timing, task_case, number, contest, field);
@@ -374,13 +378,14 @@ static void time_cases(void *context)
 }
 
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
-                  uint64_t seed, const struct candidate *candidates, int count,
-                  struct yardstick *yardstick, struct error *error)
+                  struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
+                  int count, struct yardstick *yardstick, struct error *error)
 {
     struct timing timing = {.yardstick = yardstick,
                             .arena = arena,
                             .task = task,
                             .options = options,
+                            .draws = draws,
                             .seed = seed,
                             .error = error};
     struct timing_call call = {&timing, candidates, count, false};

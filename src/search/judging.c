@@ -159,6 +159,9 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     options.context = &batch;
     if (judging->fastest)
         options.baselines = only;
+    if (judging->batches++ % JUDGING_RENEW == 0)
+        judge_draws_release(&judging->draws);
+    options.draws = finalists ? NULL : &judging->draws;
     if (finalists)
         options.time_seconds *= 3;
     else

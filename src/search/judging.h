@@ -7,9 +7,14 @@
 #include "judge/judge.h"
 #include "search/search.h"
 
+/* Batches that share their draws; finalists have their own. */
+enum { JUDGING_RENEW = 16 };
+
 struct judging {
     const struct task *task;
     struct judge_options options; /* time_seconds: of a batch; finalists get three times that */
+    struct judge_draws draws;     /* of these batches */
+    int batches;                  /* they served */
     const char *fastest;          /* baseline, once it is known: the others are left out then */
     struct arena *arena;          /* as long as the run */
     const struct map *binaries;   /* what was judged already: hash -> search_node; or NULL */
