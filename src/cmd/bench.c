@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/ablate.h"
 #include "cmd/bench.h"
 #include "cmd/planned.h"
 #include "cmd/subject.h"
@@ -37,6 +38,14 @@ static const struct option options[] = {
     {.name = "check-only", .help = "find out whether the kernels are right, do not time them"},
     {.name = "save", .argument = "FILE", .help = "keep the results in FILE"},
     {.name = "against", .argument = "FILE", .help = "compare with results kept earlier"},
+    {.name = "measure",
+     .argument = "N",
+     .help = "with ablate: measure N plans of each task into a table in the folder of --save"},
+    {.name = "seeds", .argument = "N", .help = "with ablate: searches per arm (100)"},
+    {.name = "poor-start",
+     .help = "with ablate: each search begins with a plan drawn from the slower half of the table, "
+             "not with "
+             "the first plans of a run"},
     OPTION_JSON,
     {0},
 };
@@ -46,6 +55,7 @@ static const struct example examples[] = {
     {"smelt bench peers --task matmul --threads 2 --save today.bench", "some of a suite, kept"},
     {"smelt bench peers --task matmul --against today.bench", "the same again, compared"},
     {"smelt bench my_tasks/", "task files of your own"},
+    {"smelt bench ablate bench/tables/*.table", "what the parts of the search are worth"},
     {0},
 };
 
@@ -299,6 +309,8 @@ static enum exit_code run(struct invocation *invocation)
     struct bench bench = {.invocation = invocation};
     const char *against = option_value(invocation, "against");
     const struct bench_rows *before = NULL;
+    if (strcmp(invocation->operands.at[0], "ablate") == 0)
+        return ablate_run(invocation);
     if (!take_options(&bench) || !find_files(&bench))
         return errors_exit(&invocation->errors);
     if (against) {
@@ -337,7 +349,11 @@ const struct command command_bench = {
         "the interval still contains 1. The suites are core, peers, recsys and aten.\n\n"
         "Results that are kept with --save can be compared with later ones by --against. The "
         "comparison is between speed-ups over a baseline that was timed in both runs, not between "
-        "times: machines are faster on some days than on others.",
+        "times: machines are faster on some days than on others.\n\n"
+        "`smelt bench ablate TABLE...` replays searches on plans measured once: how many "
+        "evaluations they need until 95 % of the table's best, by policy, with and without "
+        "diagnosis and experience. `smelt bench ablate TASK.op... --measure N --save FOLDER` makes "
+        "the tables.",
     .options = options,
     .examples = examples,
     .run = run,

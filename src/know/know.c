@@ -189,7 +189,8 @@ bool know_learn(struct know *know, enum diagnosis_class diagnosis, const char *a
     entry.log_gain = gain > 0 ? log(gain) : 0;
     if (know->ready)
         add_entry(know, &entry, SAME_STRUCTURE);
-    return !know->store || know->engine->experience_add(know->store, &entry, 1, error);
+    return !know->store || know->frozen ||
+           know->engine->experience_add(know->store, &entry, 1, error);
 }
 
 bool know_winner(struct know *know, const char *plan_hash, double fitness, struct error *error)
@@ -198,5 +199,6 @@ bool know_winner(struct know *know, const char *plan_hash, double fitness, struc
         entry_of(know, "won", arena_printf(know->arena, "plan %s", plan_hash));
     entry.wins = 1;
     entry.log_gain = fitness > 0 ? log(fitness) : 0;
-    return !know->store || know->engine->experience_add(know->store, &entry, 1, error);
+    return !know->store || know->frozen ||
+           know->engine->experience_add(know->store, &entry, 1, error);
 }

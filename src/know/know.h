@@ -21,6 +21,7 @@ struct know { /* the situation of a run, and the store it asks */
     const char *shape, *dtype, *target, *signature;
     struct map actions; /* diagnosis and action -> struct know_action, read once */
     bool ready;
+    bool frozen; /* nothing is written to the store: for comparisons */
 };
 
 struct know_action { /* what is known of an action, nearer tasks counted more */

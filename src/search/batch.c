@@ -72,7 +72,10 @@ static void diagnose_node(struct search *search, struct search_node *node,
         .machine = &search->machine,
         .rates = &search->rates,
     };
-    diagnose(search->arena, &subject, &node->diagnosis);
+    if (judgement->diagnosis)
+        node->diagnosis = *judgement->diagnosis;
+    else
+        diagnose(search->arena, &subject, &node->diagnosis);
 }
 
 static bool record_verdict(struct search *search, struct search_node *node,
@@ -200,7 +203,8 @@ static bool write_kernels(struct search *search, struct search_node *const *node
     for (int i = 0; i < count; i++) {
         struct text text = text_new(&judged->scratch);
         struct source *source = arena_new(&judged->scratch, struct source);
-        propose_source(&program, nodes[i]->plan, search->op, &text);
+        if (!search->options->no_kernels)
+            propose_source(&program, nodes[i]->plan, search->op, &text);
         *source = (struct source){"kernel.c", text.at, text.length};
         judged->sources[i] = source;
         judged->plans[i] = nodes[i]->plan;

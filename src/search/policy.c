@@ -213,6 +213,37 @@ static bool random_choose(struct search *search, struct search_choice *choice)
     return true;
 }
 
+/* ---- survey ---- */
+
+static bool survey_choose(struct search *search, struct search_choice *choice)
+{
+    enum { FEW = 8 };
+    struct search_node *at = any_node(search);
+    if (!at)
+        return false;
+    for (int tries = 0; tries < FEW; tries++) { /* the best of eight, or the first that is right */
+        struct search_node *drawn =
+            search->nodes.at[random_below(&search->random, search->nodes.count)];
+        if (drawn->record.fitness <= 0)
+            continue;
+        if (at->record.fitness <= 0 || drawn->record.fitness > at->record.fitness || tries == 0)
+            at = drawn;
+        if (tries == 0 && random_uniform(&search->random) < 0.5)
+            break;
+    }
+    int count = 0;
+    while (experts[count])
+        count++;
+    *choice = (struct search_choice){.parent = at,
+                                     .mate = search->best,
+                                     .expert = (int)random_below(&search->random, (uint64_t)count),
+                                     .island = -1};
+    return true;
+}
+
+const struct search_policy search_policy_survey = {
+    "survey", "from anywhere and from the best, with any expert", survey_choose, learn_nothing};
+
 static const struct search_policy
     policy_islands = {"islands", "populations with roles that exchange their best", islands_choose,
                       islands_learn},

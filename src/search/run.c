@@ -81,10 +81,18 @@ struct search_node *search_add_node(struct search *search, const char *text)
     return node;
 }
 
+static bool may_try(const struct search *search, const char *hash)
+{
+    const struct search_options *options = search->options;
+    return !options->allows || options->allows(options->replay, hash);
+}
+
 static bool propose_node(struct search *search, struct arena *scratch, struct search_node **node)
 {
     struct search_choice choice;
-    struct proposal proposals[ASKED];
+    struct proposal proposals[PROPOSE_MOST];
+    /* Of those in a table there are few: all are looked at. */
+    int asked = search->options->allows ? PROPOSE_MOST : ASKED;
     struct skeleton_program program = *search->program;
     if (!search->options->policy->choose(search, &choice))
         return false;
@@ -98,12 +106,16 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
         .mate = choice.mate && choice.mate != choice.parent ? choice.mate->plan : NULL,
         .diagnosis = diagnosis,
         .random = &search->random};
-    int count = experts[choice.expert]->propose(&view, proposals, ASKED);
+    const struct search_options *options = search->options;
+    int count = options->propose
+                    ? options->propose(options->replay, choice.expert, &view, proposals, asked)
+                    : experts[choice.expert]->propose(&view, proposals, asked);
     search_order(search, diagnosis->class, proposals, count);
     for (int i = 0; i < count; i++) {
         char hash[65];
         plan_hash(proposals[i].plan, program.graph, hash);
-        if (proposals[i].promise <= 0 || map_get(&search->by_hash, hash)) {
+        if (proposals[i].promise <= 0 || map_get(&search->by_hash, hash) ||
+            !may_try(search, hash)) {
             search->duplicates++;
             continue;
         }
@@ -132,26 +144,41 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
 
 /* ---- seeds ---- */
 
+static void add_seed(struct search *search, const char *text, const char *proposer)
+{
+    struct search_node *node = search_add_node(search, text);
+    if (node)
+        node->record.proposer = proposer;
+}
+
+/* Seeds that may not be tried. */
+static void drop_forbidden(struct search *search)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < search->nodes.count; i++)
+        if (may_try(search, search->nodes.at[i]->hash))
+            search->nodes.at[kept++] = search->nodes.at[i];
+    search->nodes.count = kept;
+}
+
 static void add_seeds(struct search *search)
 {
     struct arena *arena = search->arena;
     struct plan *plans[SEEDS];
     const char *texts[KNOWN_PLANS];
-    int count = skeleton_seeds(search->program, plans, SEEDS);
+    int count = search->options->start ? 0 : skeleton_seeds(search->program, plans, SEEDS);
+    if (search->options->start)
+        add_seed(search, search->options->start, "seed");
     for (int i = 0; i < count; i++) {
         struct text text = text_new(arena);
         plan_print(&text, plans[i], search->program->graph);
-        struct search_node *node = search_add_node(search, text.at);
-        if (node)
-            node->record.proposer = "seed";
+        add_seed(search, text.at, "seed");
     }
     struct know *know = search->options->no_experience ? NULL : search->options->know;
     count = know ? know_plans(know, texts, KNOWN_PLANS) : 0;
-    for (int i = 0; i < count; i++) {
-        struct search_node *node = search_add_node(search, texts[i]);
-        if (node)
-            node->record.proposer = "experience";
-    }
+    for (int i = 0; i < count; i++)
+        add_seed(search, texts[i], "experience");
+    drop_forbidden(search);
 }
 
 /* ---- the end ---- */

@@ -40,6 +40,7 @@ struct search_judgement {
     /* Finalists: how many times as fast as each other kernel of the batch it is, side by side;
      * nan: not compared. NULL: nobody compared them. */
     const double *against;
+    const struct diagnosis *diagnosis; /* known already; NULL: it is found here */
 };
 
 struct search_judge {
@@ -117,6 +118,14 @@ struct search_options {
     uint64_t seed;
     int batch;                        /* kernels judged at once; 0: 4 */
     bool no_diagnosis, no_experience; /* for comparisons */
+    bool no_kernels;                  /* the judge looks at plans alone: none are written */
+    const char *start;                /* for comparisons: the text of the only first plan */
+    /* For replays, NULL otherwise: whether the plan with this hash may be tried; what the expert of
+     * this number says, as its own function would. */
+    bool (*allows)(void *context, const char *hash);
+    int (*propose)(void *context, int expert, const struct propose_view *view,
+                   struct proposal *proposals, int most);
+    void *replay;
     struct search_judge judge;
     struct know *know; /* or NULL */
     /* Called often; false ends the run cleanly. */
@@ -180,6 +189,9 @@ struct search_policy {
 
 extern const struct search_policy *const search_policies[]; /* the default first; ends with NULL */
 const struct search_policy *search_policy_find(const char *name);
+/* Not to find the best but to see much: half of the time from anywhere, half from the best few,
+ * with any expert. For tables (table.h). */
+extern const struct search_policy search_policy_survey;
 
 /* ---- bandit (bandit.c) ---- */
 

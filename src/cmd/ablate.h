@@ -1,0 +1,55 @@
+/*
+ * `smelt bench ablate`: what the parts of the search are worth. Plans of a task are measured once
+ * into a table (ablate_measure.c); searches with and without a part are replayed on tables
+ * (ablate_replay.c); how many evaluations each needs is told with intervals (ablate.c).
+ */
+#ifndef SMELT_CMD_ABLATE_H
+#define SMELT_CMD_ABLATE_H
+
+#include "cmd/command.h"
+#include "search/table.h"
+
+enum { ABLATE_TABLES = 64, ABLATE_SEEDS = 1000, ABLATE_PLANS = 10000 };
+
+struct ablate_arm { /* a way to search */
+    const char *name;
+    const char *policy;
+    bool diagnosis, experience;
+};
+
+extern const struct ablate_arm ablate_arms[]; /* the first is what others are compared with */
+enum { ABLATE_ARMS = 6 };
+
+struct ablate_case { /* a table, ready */
+    const char *name;
+    struct task *task;
+    struct table *table;
+    struct skeleton_target target;
+    const struct skeleton_program *program;
+    const char *structure, *shape, *dtype;
+    struct store *others; /* what was learned on the other tables */
+    /* per arm and seed: evaluations until 95 % of the best; those that never got there: all */
+    int *needed[ABLATE_ARMS];
+    int reached[ABLATE_ARMS];
+};
+
+struct ablate {
+    struct invocation *invocation;
+    struct ablate_case cases[ABLATE_TABLES];
+    int count, seeds;
+    bool poor_start;
+};
+
+/* The first task of a text, and the program of its first timed case. */
+bool ablate_prepare(struct invocation *invocation, const char *name, const char *text, int threads,
+                    struct ablate_case *out);
+
+/* Measures `plans` plans of the task in each file, one table each, in the folder of --save. */
+enum exit_code ablate_measure(struct invocation *invocation, int plans, double seconds,
+                              int threads);
+/* Learns on each table, then replays every arm on each with what was learned on the others. */
+bool ablate_replay(struct ablate *ablate, struct error *error);
+/* smelt bench ablate, the word `ablate` still among the operands. */
+enum exit_code ablate_run(struct invocation *invocation);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Tables made: a survey of a task's plans by the real judge.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/ablate.h"
+#include "cmd/planned.h"
+#include "cmd/subject.h"
+#include "os/file.h"
+#include "search/judging.h"
+
+static const struct task_case *timed_case(const struct task *task)
+{
+    for (int i = 0; i < task->case_count; i++)
+        if (task->cases[i].timed)
+            return &task->cases[i];
+    return NULL;
+}
+
+bool ablate_prepare(struct invocation *invocation, const char *name, const char *text, int threads,
+                    struct ablate_case *out)
+{
+    struct arena *arena = invocation->arena;
+    struct errors *errors = &invocation->errors;
+    struct lang *lang = lang_new(arena, NULL);
+    struct lang_file *file = lang_load_text(lang, name, text, strlen(text), errors);
+    struct machine machine;
+    struct rates rates;
+    out->name = name;
+    out->task = file && lang_task_count(file)
+                    ? lang_task(lang, file, lang_task_ast(file, 0), errors)
+                    : NULL;
+    const struct task_case *one = out->task ? timed_case(out->task) : NULL;
+    if (!one) {
+        if (errors->list.count == 0)
+            errors_add(errors, ERROR_MISSING_SIZE, (struct place){0},
+                       "%s has no task with a case that is timed", name);
+        return false;
+    }
+    machine_describe(&machine, "");
+    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        rates = (struct rates){0};
+    struct ir_binding binding = {ir_root(one->program), one->sizes, one->scalars};
+    out->target = skeleton_target_new(&machine, &rates);
+    out->target.threads = threads;
+    out->program = skeleton_program_new(arena, one->program, &binding, &out->target);
+    const struct ir_part *part = out->program->part;
+    enum dtype dtype = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
+    out->structure = know_structure(arena, planned_class(arena, out->program), part);
+    out->shape = know_shape(arena, out->program->binding);
+    out->dtype = dtype_name(dtype);
+    return true;
+}
+
+static struct table *make_table(struct arena *arena, const struct search *search, const char *text)
+{
+    struct table *table = arena_new(arena, struct table);
+    table->machine = arena_string(arena, search->machine.id);
+    table->threads = search->threads;
+    table->task = text;
+    for (size_t i = 0; i < search->nodes.count; i++) {
+        const struct search_node *node = search->nodes.at[i];
+        struct text plan = text_new(arena);
+        if (!node->record.judged)
+            continue;
+        plan_print(&plan, node->plan, search->program->graph);
+        struct table_row row = {.plan = plan.at,
+                                .outcome = node->record.outcome,
+                                .fitness = node->record.fitness,
+                                .microseconds = node->record.microseconds,
+                                .floor = node->record.floor,
+                                .diagnosis = node->diagnosis.class};
+        vector_push(arena, &table->rows, row);
+    }
+    return table;
+}
+
+/* "folder/softmax.op" -> "softmax" */
+static const char *stem_of(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return arena_copy(arena, name, strcspn(name, "."));
+}
+
+struct survey {
+    struct judging judging;
+    struct search_options options;
+    struct search search;
+    struct ablate_case one;
+};
+
+static bool measure_file(struct invocation *invocation, const char *path, const char *folder,
+                         int plans, double seconds, int threads)
+{
+    struct arena *arena = invocation->arena;
+    struct error error = {0};
+    const struct source *source = subject_read(invocation, path, &error);
+    struct survey *survey = arena_new(arena, struct survey);
+    if (!source) {
+        errors_take(&invocation->errors, &error);
+        return false;
+    }
+    if (!ablate_prepare(invocation, path, source->text, threads, &survey->one))
+        return false;
+    survey->judging = (struct judging){
+        .task = survey->one.task,
+        .arena = arena,
+        .options = {.threads = threads, .time_seconds = seconds, .only_case = -1, .only_draw = -1}};
+    survey->options = (struct search_options){.policy = &search_policy_survey,
+                                              .budget = {.evaluations = plans},
+                                              .seed = 1,
+                                              .batch = 7,
+                                              .no_experience = true,
+                                              .judge = {judging_judge, &survey->judging}};
+    survey->search = (struct search){.arena = arena,
+                                     .options = &survey->options,
+                                     .program = survey->one.program,
+                                     .threads = threads,
+                                     .run = {.task = survey->one.task->name, .target = "cpu"}};
+    machine_describe(&survey->search.machine, "");
+    if (machine_rates_load(arena, &survey->search.machine, &survey->search.rates) !=
+        MACHINE_KEPT_GOOD)
+        survey->search.rates = (struct rates){0};
+    enum search_end end = search_run(&survey->search, &error);
+    judge_draws_release(&survey->judging.draws);
+    struct text out = text_new(arena);
+    table_print(&out, make_table(arena, &survey->search, source->text));
+    const char *name = arena_printf(arena, "%s/%s.table", folder, stem_of(arena, path));
+    if (end == SEARCH_FAILED || !file_write(name, out.at, out.length, 0644, &error)) {
+        errors_take(&invocation->errors, &error);
+        return false;
+    }
+    if (!invocation->json)
+        output_printf("%s: %lld plans in %.0f s\n", name, (long long)survey->search.judged,
+                      survey->search.run.seconds);
+    return true;
+}
+
+enum exit_code ablate_measure(struct invocation *invocation, int plans, double seconds, int threads)
+{
+    const char *folder = option_value(invocation, "save");
+    struct error error = {0};
+    if (!folder || !directory_make(folder, &error)) {
+        if (folder)
+            errors_take(&invocation->errors, &error);
+        else
+            error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                  "--measure needs a folder for the tables"),
+                       "such as --save bench/tables");
+        return errors_exit(&invocation->errors);
+    }
+    struct file_names files = subject_files(invocation, &invocation->errors);
+    for (size_t i = 0; i < files.count && invocation->errors.list.count == 0; i++)
+        measure_file(invocation, files.at[i], folder, plans, seconds, threads);
+    if (invocation->json) {
+        struct text out = text_new(invocation->arena);
+        struct json json = output_json_begin(invocation, &out);
+        json_string(&json, "folder", folder);
+        return output_json_end(invocation, &json);
+    }
+    return errors_exit(&invocation->errors);
+}

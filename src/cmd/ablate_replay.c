@@ -1,0 +1,169 @@
+/*
+ * Searches replayed on tables. Each is a search as `smelt run` does it, with a judge that answers
+ * from the table; it ends when 95 % of the table's best is reached or nothing is left to try.
+ */
+#include <string.h>
+
+#include "cmd/ablate.h"
+
+static const double good_enough = 0.95;
+enum { LESSON_SEED = 4711 };
+
+const struct ablate_arm ablate_arms[ABLATE_ARMS + 1] = {
+    {"islands", "islands", true, false},
+    {"islands, no diagnosis", "islands", false, false},
+    {"islands, experience", "islands", true, true},
+    {"greedy", "greedy", true, false},
+    {"mcts", "mcts", true, false},
+    {"random", "random", true, false},
+    {0},
+};
+
+static double no_clock(void)
+{
+    return 0;
+}
+
+static struct know situation(struct arena *arena, const struct ablate_case *one,
+                             struct store *store)
+{
+    return (struct know){.arena = arena,
+                         .engine = &store_sqlite,
+                         .store = store,
+                         .structure = one->structure,
+                         .shape = one->shape,
+                         .dtype = one->dtype,
+                         .target = "cpu",
+                         .signature = one->table->machine};
+}
+
+/* ---- learning ---- */
+
+/* One whole search, everything it learned left in the store. */
+static bool learn_case(struct arena *arena, const struct ablate_case *one, struct store *store,
+                       struct error *error)
+{
+    struct know know = situation(arena, one, store);
+    struct search_options options = {.policy = search_policy_find("islands"),
+                                     .budget = {.evaluations = (int64_t)one->table->rows.count},
+                                     .seed = LESSON_SEED,
+                                     .no_kernels = true,
+                                     .judge = {table_judge, one->table},
+                                     .allows = table_allows,
+                                     .propose = table_propose,
+                                     .replay = one->table,
+                                     .know = &know,
+                                     .clock = no_clock};
+    struct search search = {.arena = arena,
+                            .options = &options,
+                            .engine = &store_sqlite,
+                            .store = store,
+                            .program = one->program,
+                            .threads = one->table->threads,
+                            .run = {.task = one->name,
+                                    .structure = one->structure,
+                                    .target = "cpu",
+                                    .signature = one->table->machine,
+                                    .settings = ""}};
+    return search_run(&search, error) != SEARCH_FAILED;
+}
+
+/* What is known where this table was left out. */
+static bool learn_others(struct ablate *ablate, int out, struct error *error)
+{
+    struct store *store = store_sqlite.open(":memory:", false, error);
+    ablate->cases[out].others = store;
+    bool fine = store != NULL;
+    for (int i = 0; i < ablate->count && fine; i++) {
+        struct arena arena = {0};
+        if (i != out)
+            fine = learn_case(&arena, &ablate->cases[i], store, error);
+        arena_release(&arena);
+    }
+    return fine;
+}
+
+/* ---- replaying ---- */
+
+/* The place of the first candidate that is good enough; 0: none is. */
+static int first_good(const struct search *search, double goal)
+{
+    for (size_t i = 0; i < search->nodes.count; i++)
+        if (search->nodes.at[i]->record.judged && search->nodes.at[i]->record.fitness >= goal)
+            return (int)i + 1;
+    return 0;
+}
+
+/* A plan of the slower half that is right, by the seed: the same for all arms. */
+static const char *poor_start(const struct ablate_case *one, uint64_t seed)
+{
+    const struct table *table = one->table;
+    struct random random = random_new(seed, 0x900d);
+    for (int tries = 0; tries < 1000; tries++) {
+        size_t number = (size_t)random_below(&random, table->rows.count), faster = 0, right = 0;
+        const struct table_row *row = &table->rows.at[number];
+        for (size_t i = 0; i < table->rows.count; i++) {
+            faster += table->rows.at[i].fitness > row->fitness;
+            right += table->rows.at[i].fitness > 0;
+        }
+        if (row->fitness > 0 && 2 * faster >= right)
+            return row->plan;
+    }
+    return NULL;
+}
+
+static bool replay(const struct ablate *ablate, const struct ablate_case *one,
+                   const struct ablate_arm *arm, uint64_t seed, int *needed, struct error *error)
+{
+    struct arena arena = {0};
+    struct know know = situation(&arena, one, one->others);
+    know.frozen = true;
+    struct search_options options = {
+        .policy = search_policy_find(arm->policy),
+        .budget = {.evaluations = (int64_t)one->table->rows.count,
+                   .fitness = good_enough * one->table->best},
+        .seed = seed,
+        .no_diagnosis = !arm->diagnosis,
+        .start = ablate->poor_start ? poor_start(one, seed) : NULL,
+        .no_kernels = true,
+        .judge = {table_judge, one->table},
+        .allows = table_allows,
+        .propose = table_propose,
+        .replay = one->table,
+        .know = arm->experience ? &know : NULL,
+        .clock = no_clock,
+    };
+    struct search search = {.arena = &arena,
+                            .options = &options,
+                            .program = one->program,
+                            .threads = one->table->threads,
+                            .run = {.task = one->name, .target = "cpu"}};
+    bool fine = search_run(&search, error) != SEARCH_FAILED;
+    *needed = first_good(&search, options.budget.fitness);
+    arena_release(&arena);
+    return fine;
+}
+
+bool ablate_replay(struct ablate *ablate, struct error *error)
+{
+    bool fine = true;
+    for (int c = 0; c < ablate->count && fine; c++) {
+        struct ablate_case *one = &ablate->cases[c];
+        fine = learn_others(ablate, c, error);
+        for (int a = 0; a < ABLATE_ARMS && fine; a++) {
+            one->needed[a] = arena_array(ablate->invocation->arena, (size_t)ablate->seeds,
+                                         sizeof *one->needed[a]);
+            for (int s = 0; s < ablate->seeds && fine; s++) {
+                int *needed = &one->needed[a][s];
+                fine = replay(ablate, one, &ablate_arms[a], (uint64_t)s + 1, needed, error);
+                one->reached[a] += *needed > 0;
+                if (*needed == 0)
+                    *needed = (int)one->table->by_hash.count;
+            }
+        }
+        if (one->others)
+            store_sqlite.close(one->others);
+        one->others = NULL;
+    }
+    return fine;
+}
