@@ -59,7 +59,7 @@ static bool fail_here(struct scanner *s, const char *expected)
                                               s->source->text + s->at)
                                  : errors_add(s->errors, ERROR_MANIFEST_EXPRESSION, place,
                                               "expected %s, found the end of the line", expected);
-    error_hint(error, "sizes are made of integers, names, + - * / %% min max and parentheses");
+    error_hint(error, "sizes are made of integers, names, + - * / %% min max ceil and parentheses");
     return false;
 }
 
@@ -181,6 +181,37 @@ static bool join(struct scanner *s, enum ir_size_op op, struct parsed *a, const 
     return true;
 }
 
+/* a/b rounded up, as (a + b - 1)/b; of a constant b, as (a + 3)/4. */
+static bool join_ceil(struct scanner *s, struct parsed *a, const struct parsed *b)
+{
+    struct parsed one = {ir_size_constant(s->arena, 1), 1};
+    if (b->size->op == IR_SIZE_CONSTANT && b->size->value > 1) {
+        struct parsed less = {ir_size_constant(s->arena, b->size->value - 1), 1};
+        return join(s, IR_SIZE_ADD, a, &less) && join(s, IR_SIZE_DIV, a, b);
+    }
+    return join(s, IR_SIZE_ADD, a, b) && join(s, IR_SIZE_SUB, a, &one) &&
+           join(s, IR_SIZE_DIV, a, b);
+}
+
+bool expression_is_ceil(const struct ir_size *size, const struct ir_size **a,
+                        const struct ir_size **b)
+{
+    if (size->op != IR_SIZE_DIV)
+        return false;
+    const struct ir_size *sum = size->a, *by = size->b;
+    *b = by;
+    if (by->op == IR_SIZE_CONSTANT && by->value > 1) {
+        *a = sum->a;
+        return sum->op == IR_SIZE_ADD && sum->b->op == IR_SIZE_CONSTANT &&
+               sum->b->value == by->value - 1;
+    }
+    if (sum->op != IR_SIZE_SUB || sum->b->op != IR_SIZE_CONSTANT || sum->b->value != 1 ||
+        sum->a->op != IR_SIZE_ADD || !ir_size_equal(sum->a->b, by))
+        return false;
+    *a = sum->a->a;
+    return true;
+}
+
 static bool parse_negative(struct scanner *s, int nesting, struct parsed *out);
 
 static bool parse_factor(struct scanner *s, int nesting, struct parsed *out)
@@ -197,12 +228,13 @@ static bool parse_factor(struct scanner *s, int nesting, struct parsed *out)
         return fail_here(s, "a size");
     size_t start = s->at;
     const char *name = scan_name(s);
-    bool least = strcmp(name, "min") == 0;
+    bool least = strcmp(name, "min") == 0, up = strcmp(name, "ceil") == 0;
     struct parsed other;
-    if ((least || strcmp(name, "max") == 0) && skip(s, "("))
+    if ((least || up || strcmp(name, "max") == 0) && skip(s, "("))
         return parse_sum(s, nesting + 1, out) && need(s, ",") &&
                parse_sum(s, nesting + 1, &other) && need(s, ")") &&
-               join(s, least ? IR_SIZE_MIN : IR_SIZE_MAX, out, &other);
+               (up ? join_ceil(s, out, &other)
+                   : join(s, least ? IR_SIZE_MIN : IR_SIZE_MAX, out, &other));
     return parse_symbol(s, start, name, out);
 }
 
@@ -308,6 +340,29 @@ const struct ir_size *expression_size(struct arena *arena, const struct ir_part 
         return NULL;
     }
     return parsed.size;
+}
+
+int expression_sizes(struct arena *arena, const struct ir_part *part, struct place text, int most,
+                     const struct ir_size **sizes, struct errors *errors)
+{
+    struct scanner s = scanner_new(arena, part, text, errors);
+    int count = 0;
+    do {
+        struct parsed parsed;
+        if (count == most) {
+            fail_here(&s, arena_printf(arena, "no more than %d sizes", most));
+            return 0;
+        }
+        if (!parse_sum(&s, 0, &parsed))
+            return 0;
+        sizes[count++] = parsed.size;
+    } while (skip(&s, ","));
+    pass_blanks(&s);
+    if (s.at < s.end) {
+        fail_here(&s, "an operator, ',' or ')'");
+        return 0;
+    }
+    return count;
 }
 
 bool expression_facts(struct arena *arena, const struct ir_part *part, struct place text,

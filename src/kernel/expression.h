@@ -3,7 +3,8 @@
  *
  *     size   = term {("+" | "-") term}
  *     term   = factor {("*" | "/" | "%") factor}        "/" and "%" round down
- *     factor = integer | name | "(" size ")" | "-" factor | ("min" | "max") "(" size "," size ")"
+ *     factor = integer | name | "(" size ")" | "-" factor
+ *            | ("min" | "max" | "ceil") "(" size "," size ")"     ceil(a, b): a/b rounded up
  *     facts  = fact {"," fact}
  *     fact   = size ("==" | "!=" | "<" | "<=" | ">" | ">=") size
  *
@@ -22,6 +23,12 @@ enum {
 /* The whole stretch `text` must be one size. NULL: an error was added. */
 const struct ir_size *expression_size(struct arena *arena, const struct ir_part *part,
                                       struct place text, struct errors *errors);
+/* One to `most` sizes with commas between; how many, 0: an error was added. */
+int expression_sizes(struct arena *arena, const struct ir_part *part, struct place text, int most,
+                     const struct ir_size **sizes, struct errors *errors);
+/* ceil(a, b), as the expressions have it; its two operands, when a size is that. */
+bool expression_is_ceil(const struct ir_size *size, const struct ir_size **a,
+                        const struct ir_size **b);
 /* The whole stretch must be facts. False: an error was added. */
 bool expression_facts(struct arena *arena, const struct ir_part *part, struct place text,
                       struct kernel *kernel, struct errors *errors);

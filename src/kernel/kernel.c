@@ -9,21 +9,15 @@
 #include <string.h>
 
 #include "kernel/expression.h"
+#include "kernel/manifest.h"
 
 static const char HEAD[] = "// smelt kernel";
 
 enum { LINE_BYTES = 4 << 20, KERNEL_MAX_THREADS = 4096 };
 
-struct manifest {
-    struct arena *arena;
-    const struct ir_part *part;
-    struct kernel *kernel;
-    struct errors *errors;
-};
-
 /* ---- pieces of text ---- */
 
-static const char *piece_text(struct arena *arena, struct place piece)
+const char *piece_text(struct arena *arena, struct place piece)
 {
     return arena_copy(arena, piece.source->text + piece.offset, piece.length);
 }
@@ -33,7 +27,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct place piece_trim(struct place piece)
+struct place piece_trim(struct place piece)
 {
     const char *text = piece.source->text;
     while (piece.length && is_blank(text[piece.offset]))
@@ -64,7 +58,7 @@ static bool piece_starts(struct place piece, const char *with)
 }
 
 /* Cuts the first word off. */
-static struct place piece_word(struct place *piece)
+struct place piece_word(struct place *piece)
 {
     struct place word = *piece = piece_trim(*piece);
     word.length = 0;
@@ -179,14 +173,45 @@ static bool read_op(struct manifest *m, struct place value)
     return check_instance(m, rest, wanted);
 }
 
-static bool read_target(struct manifest *m, struct place value)
+static const char *const TARGETS[] = {"cpu", "opencl", "cuda"};
+
+enum { TARGET_COUNT = sizeof TARGETS / sizeof *TARGETS };
+
+bool kernel_on_device(const struct kernel *kernel)
 {
-    m->kernel->target = piece_text(m->arena, value);
-    if (strcmp(m->kernel->target, "cpu") == 0)
+    return strcmp(kernel->target, "cpu") != 0;
+}
+
+/* cuda alone is followed by an architecture: sm_90, sm_90a */
+static bool read_architecture(struct manifest *m, struct place value)
+{
+    const char *text = piece_text(m->arena, value);
+    size_t digits = piece_starts(value, "sm_") ? strspn(text + 3, "0123456789") : 0;
+    size_t letter = digits ? strspn(text + 3 + digits, "af") : 0;
+    m->kernel->architecture = text;
+    if (strcmp(m->kernel->target, "cuda") == 0 && digits >= 2 && digits <= 3 && letter <= 1 &&
+        !text[3 + digits + letter])
         return true;
     struct error *error =
-        errors_add(m->errors, ERROR_MANIFEST_TARGET, value, "no target '%s'", m->kernel->target);
-    error_hint(error, "write '// target cpu'");
+        errors_add(m->errors, ERROR_MANIFEST_TARGET, value,
+                   "target '%s' has no architecture '%.60s'", m->kernel->target, text);
+    error_hint(error, "write '// target %s'%s", m->kernel->target,
+               strcmp(m->kernel->target, "cuda") == 0 ? ", or for example '// target cuda sm_90a'"
+                                                      : "");
+    return false;
+}
+
+static bool read_target(struct manifest *m, struct place value)
+{
+    struct place rest = value, word = piece_word(&rest);
+    m->kernel->target = piece_text(m->arena, word);
+    for (int i = 0; i < TARGET_COUNT; i++)
+        if (strcmp(m->kernel->target, TARGETS[i]) == 0)
+            return rest.length == 0 || read_architecture(m, rest);
+    struct error *error =
+        errors_add(m->errors, ERROR_MANIFEST_TARGET, word, "no target '%.60s'", m->kernel->target);
+    error_hint(error, "write '// target cpu', '// target opencl' or '// target cuda'");
+    m->kernel->target = "cpu";
     return false;
 }
 
@@ -223,13 +248,20 @@ static const struct entry {
     const char *word;
     const char *example; /* of what follows */
     bool needed;
+    enum { ON_ALL, ON_CPU, ON_DEVICES } where;
+    bool many; /* may stand more than once */
     bool (*read)(struct manifest *m, struct place value);
 } ENTRIES[] = {
-    {"op", "op softmax T=f32 B=1", true, read_op},
-    {"target", "target cpu", true, read_target},
-    {"holds", "holds D % 4 == 0, D <= 8192", false, read_holds},
-    {"scratch", "scratch 4*D", false, read_scratch},
-    {"threads", "threads 1", false, read_threads},
+    {"op", "op softmax T=f32 B=1", true, ON_ALL, false, read_op},
+    {"target", "target cpu", true, ON_ALL, false, read_target},
+    {"holds", "holds D % 4 == 0, D <= 8192", false, ON_ALL, false, read_holds},
+    {"scratch", "scratch 4*D", false, ON_CPU, false, read_scratch},
+    {"threads", "threads 1", false, ON_CPU, false, read_threads},
+    {"buffer", "buffer part f32[4*D] zero", false, ON_DEVICES, true, steps_read_buffer},
+    {"launch", "launch rows grid(N) block(128) args(x, y, N)", false, ON_DEVICES, true,
+     steps_read_launch},
+    {"repeat", "repeat t < T", false, ON_DEVICES, true, steps_read_repeat},
+    {"end", NULL, false, ON_DEVICES, true, steps_read_end},
 };
 
 enum { ENTRY_COUNT = sizeof ENTRIES / sizeof *ENTRIES };
@@ -245,8 +277,10 @@ static void fail_word(struct manifest *m, struct place word)
     if (nearest)
         error_hint(error, "did you mean '%s'?", nearest);
     else
-        error_hint(error, "its lines are op, target, holds, scratch and threads; an empty line "
-                          "ends it, other comments come after that");
+        error_hint(error,
+                   "its lines are op, target, holds, scratch and threads, on devices buffer, "
+                   "launch, repeat and end; an empty line ends it, other comments come "
+                   "after that");
 }
 
 static bool read_line(struct manifest *m, struct place line, struct place *seen)
@@ -266,14 +300,17 @@ static bool read_line(struct manifest *m, struct place line, struct place *seen)
         fail_word(m, word);
         return false;
     }
-    if (seen[entry].source) {
+    if (seen[entry].source && !ENTRIES[entry].many) {
         struct error *error =
             errors_add(m->errors, ERROR_MANIFEST_REPEATED, word, "'%s' is said twice", text);
         error_note(error, seen[entry], "the first time");
         error_hint(error, "one line says all of it: several facts are joined by commas");
         return false;
     }
-    seen[entry] = word;
+    if (!seen[entry].source)
+        seen[entry] = word;
+    if (!ENTRIES[entry].example)
+        return ENTRIES[entry].read(m, value.length ? value : word);
     if (value.length == 0 || value.length > LINE_BYTES) {
         struct error *error = errors_add(
             m->errors, value.length ? ERROR_MANIFEST_LIMIT : ERROR_MANIFEST_LINE, word,
@@ -332,6 +369,26 @@ static size_t pass_empty_lines(const struct source *source)
     return at;
 }
 
+/* Lines that its target has no use for. */
+static bool check_lines_fit(struct manifest *m, const struct place *seen)
+{
+    bool device = kernel_on_device(m->kernel), good = true;
+    for (int i = 0; i < ENTRY_COUNT; i++) {
+        if (!seen[i].source || ENTRIES[i].where != (device ? ON_CPU : ON_DEVICES))
+            continue;
+        struct error *error = errors_add(m->errors, ERROR_MANIFEST_LINE, seen[i],
+                                         "a kernel for target %s has no line '%s'",
+                                         m->kernel->target, ENTRIES[i].word);
+        if (device)
+            error_hint(error, "take it out; memory besides the tensors is asked for by "
+                              "'// buffer part f32[4*D]'");
+        else
+            error_hint(error, "take it out, or say '// target opencl' or '// target cuda'");
+        good = false;
+    }
+    return good;
+}
+
 static bool read_lines(struct manifest *m, const struct source *source, size_t at)
 {
     struct place seen[ENTRY_COUNT] = {{0}}, head = line_at(source, at);
@@ -358,14 +415,22 @@ static bool read_lines(struct manifest *m, const struct source *source, size_t a
                    "for example: %s", example.at);
         good = false;
     }
-    return check_head(m, source, at) && good;
+    if (seen[1].source && !check_lines_fit(m, seen))
+        good = false;
+    return steps_finish(m, head) && check_head(m, source, at) && good;
+}
+
+static bool names_device_code(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".cl") == 0 || strcmp(dot, ".cu") == 0);
 }
 
 struct kernel *kernel_parse(struct arena *arena, const struct source *source,
                             const struct ir_part *part, struct errors *errors)
 {
     struct kernel *kernel = arena_new(arena, struct kernel);
-    struct manifest m = {arena, part, kernel, errors};
+    struct manifest m = {.arena = arena, .part = part, .kernel = kernel, .errors = errors};
     *kernel = (struct kernel){
         .source = source, .op = op_name(arena, part), .instance = "", .target = "cpu"};
     if (source->length > KERNEL_MAX_BYTES) {
@@ -378,6 +443,13 @@ struct kernel *kernel_parse(struct arena *arena, const struct source *source,
     kernel->has_manifest = start < source->length && piece_starts(line_at(source, start), HEAD);
     if (kernel->has_manifest)
         return read_lines(&m, source, start) ? kernel : NULL;
+    if (names_device_code(source->name)) {
+        error_hint(errors_add(errors, ERROR_MANIFEST_MISSING, (struct place){0},
+                              "%s has no manifest", source->name),
+                   "device code says at its head how it is launched: see docs/kernel.md, or begin "
+                   "with what smelt gen --plain --target opencl prints");
+        return NULL;
+    }
     struct text instance = text_new(arena);
     kernel_print_instance(&instance, part);
     kernel->instance = instance.at;
@@ -388,8 +460,9 @@ void kernel_print_manifest(struct text *out, const struct kernel *kernel,
                            const struct ir_part *part)
 {
     static const char *const RELATIONS[] = {"==", "!=", "<", "<="};
-    text_printf(out, "%s 1\n// op %s%s%s\n// target %s\n", HEAD, kernel->op,
-                *kernel->instance ? " " : "", kernel->instance, kernel->target);
+    text_printf(out, "%s 1\n// op %s%s%s\n// target %s%s%s\n", HEAD, kernel->op,
+                *kernel->instance ? " " : "", kernel->instance, kernel->target,
+                kernel->architecture ? " " : "", kernel->architecture ? kernel->architecture : "");
     for (int i = 0; i < kernel->holds_count; i++) {
         text_add(out, i ? ", " : "// holds ");
         ir_size_print(out, kernel->holds[i].a, part);
@@ -405,6 +478,7 @@ void kernel_print_manifest(struct text *out, const struct kernel *kernel,
     }
     if (kernel->threads > 0)
         text_printf(out, "// threads %d\n", kernel->threads);
+    steps_print(out, kernel, part);
 }
 
 static bool fact_holds(const struct ir_fact *fact, const int64_t *sizes)
@@ -439,4 +513,13 @@ int64_t kernel_scratch(const struct kernel *kernel, const int64_t *sizes)
     if (!kernel->scratch)
         return 0;
     return ir_size_eval(kernel->scratch, sizes, &bytes) && bytes >= 0 ? bytes : -1;
+}
+
+int64_t kernel_buffer_bytes(const struct kernel_buffer *buffer, const int64_t *sizes)
+{
+    int64_t count, bytes;
+    if (!ir_size_eval(buffer->count, sizes, &count) || count < 0 ||
+        __builtin_mul_overflow(count, (int64_t)dtype_bytes(buffer->dtype), &bytes))
+        return -1;
+    return bytes;
 }
