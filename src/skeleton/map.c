@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "skeleton/nest.h"
+#include "skeleton/map.h"
 #include "skeleton/slots.h"
 
 static bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
@@ -44,6 +44,7 @@ struct map_shape { /* of the group at the sizes it is to be good at */
     struct nest nest;
     struct nest_chains chains;
     int64_t inner, outer; /* iterations of the last chain, of the others together */
+    int turn, lanes;      /* chains that squares can be turned over between, or -1 */
     double bytes, operations;
 };
 
@@ -59,6 +60,7 @@ static struct map_shape map_shape_of(const struct skeleton_group *group)
         shape.outer *= i + 1 < shape.chains.count ? extent : 1;
         shape.inner = extent;
     }
+    shape.turn = map_turn_chain(&shape.nest, &shape.chains, &shape.lanes);
     shape.bytes = nest_bytes(&shape.nest);
     for (int i = 0; i < group->stage_count; i++)
         shape.operations += nest_operations(&shape.nest, nest_stage(&shape.nest, i));
@@ -67,7 +69,17 @@ static struct map_shape map_shape_of(const struct skeleton_group *group)
 
 static const char *const UNROLLS[] = {"1", "2", "4", "8"};
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
-static const char *const CHUNKS[] = {"1024", "2048", "4096", "8192", "16384", "65536"};
+static const char *const CHUNKS[] = {"256",  "512",  "1024",  "2048",
+                                     "4096", "8192", "16384", "65536"};
+static const char *const NO_YES[] = {"no", "yes"};
+
+/* Both sides of a square are worth a vector at least half full. */
+static bool turn_seed(const struct map_shape *shape, int lanes)
+{
+    return shape->turn >= 0 && lanes > 1 &&
+           2 * nest_extent(&shape->nest, &shape->chains.at[shape->turn]) > lanes &&
+           2 * nest_extent(&shape->nest, &shape->chains.at[shape->lanes]) > lanes;
+}
 
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
@@ -75,9 +87,13 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     int lanes = group->target->vector_bytes / nest_value_bytes(&shape.nest);
     double large = 0.5 * (double)group->target->l3;
     slots_add_threads(group, slots, shape.bytes, shape.operations);
-    slots_add_lanes(group, slots, shape.inner * 2 <= lanes ? 1 : lanes);
+    lanes = shape.inner * 2 <= lanes ? 1 : lanes;
+    bool turn = turn_seed(&shape, lanes);
+    slots_add_lanes(group, slots, lanes);
+    slots_add(group, slots, "turn", "squares read along one index, written along another", NO_YES,
+              shape.turn >= 0 ? 2 : 1, turn);
     slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);
-    slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 6, 3);
+    slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 8, turn ? 1 : 5);
     slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
               DIVISIONS, 2, slots_division_may_differ(group, 0));
     slots_add_stores(group, slots, shape.bytes > large);
@@ -91,6 +107,16 @@ static bool map_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "a chunk is no multiple of lanes * unroll");
         return false;
     }
+    if (plan_is(plan, "turn", "yes")) {
+        struct map_shape shape = map_shape_of(group);
+        if (shape.turn < 0)
+            nest_refuse(why_not, "nothing is read along another index than written");
+        else if (lanes < 2 || lanes > MAP_MAX_TURN || unroll > 1)
+            nest_refuse(why_not, "squares are turned over with 2 to %d lanes and unroll 1",
+                        MAP_MAX_TURN);
+        if (why_not->text[0])
+            return false;
+    }
     return map_match(group, why_not);
 }
 
@@ -101,26 +127,12 @@ static struct skeleton_cost map_predict(const struct skeleton_group *group,
     struct skeleton_cost cost = {.bytes = shape.bytes, .operations = shape.operations};
     cost.vectors = (int)plan_number(plan, "unroll", 1) * 4;
     slots_predict(group, plan, &cost);
+    if (!plan_is(plan, "turn", "yes"))
+        slots_predict_reads(group, plan, false, &cost);
     return cost;
 }
 
 /* ---- loops ---- */
-
-struct map_lowering {
-    const struct skeleton_group *group;
-    const struct plan_group *plan;
-    struct arena *arena;
-    struct nest nest;
-    struct nest_chains chains;
-    int lane_chain;
-    struct skeleton_values values;
-    int lanes, unroll;
-    bool streaming, masks;
-    /* what is stored: places and values in turn */
-    loop_value *stored;
-    const struct loop_buffer **buffers;
-    int store_count;
-};
 
 /* What the group itself defines is its value at the same point. */
 static loop_value map_resolve(void *context, struct skeleton_values *values, int tensor,
@@ -236,7 +248,7 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     for (int i = 0; i < lowering->chains.count; i++) {
         struct nest_chain *chain = &lowering->chains.at[i];
         struct loop_variable *counter;
-        if (i == lowering->lane_chain)
+        if (i == lowering->lane_chain || i == lowering->turn_chain)
             continue;
         block = loop_for(block, kind, chain->variable->name, loop_integer(arena, 0),
                          skeleton_size(&lowering->values, chain->extent), NULL, &counter);
@@ -252,6 +264,14 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
         return;
     }
     struct nest_chain *chain = &lowering->chains.at[lowering->lane_chain];
+    for (int i = 0; i < lowering->store_count && plan_is(lowering->plan, "divide", "reciprocal");
+         i++)
+        lowering->stored[2 * i + 1] =
+            skeleton_reciprocal(arena, lowering->stored[2 * i + 1], chain->variable);
+    if (lowering->turn_chain >= 0) {
+        map_turn(lowering, block, kind);
+        return;
+    }
     loop_value extent = skeleton_size(&lowering->values, chain->extent), from, to = extent;
     from = loop_integer(arena, 0);
     struct loop_variable *counter;
@@ -266,10 +286,6 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     } else {
         block = loop_if(block, loop_less(arena, from, extent));
     }
-    for (int i = 0; i < lowering->store_count && plan_is(lowering->plan, "divide", "reciprocal");
-         i++)
-        lowering->stored[2 * i + 1] =
-            skeleton_reciprocal(arena, lowering->stored[2 * i + 1], chain->variable);
     const struct loop_variable *variables[] = {chain->variable};
     skeleton_hoist(block, variables, 1, lowering->stored, 2 * lowering->store_count);
     map_along(lowering, block, from, to);
@@ -295,6 +311,10 @@ static void map_lower(const struct skeleton_group *group, const struct plan_grou
     nest_bind_all(&lowering.nest, &lowering.values, &lowering.chains);
     map_collect(&lowering);
     lowering.lane_chain = map_lane_chain(&lowering);
+    lowering.turn_chain = -1;
+    if (plan_is(plan, "turn", "yes"))
+        lowering.turn_chain =
+            map_turn_chain(&lowering.nest, &lowering.chains, &lowering.lane_chain);
     map_nest(&lowering, loop_function(kernel, plan->name, slots_note(group)));
 }
 

@@ -103,6 +103,13 @@ void row_stage_finish(struct row_lowering *lowering, struct loop_block *block,
 void row_store_values(struct row_lowering *lowering, struct loop_block *block, int vectors,
                       const struct nest_chain *across, loop_value from, loop_value count);
 
+/* ---- row_finite.c ---- */
+
+/* The values as they are in rows where what they are guarded against does not happen, and the
+ * condition for it; NULL: they have no such guards. */
+loop_value row_finite(struct arena *arena, const struct loop_variable *along, loop_value *values,
+                      int count);
+
 /* ---- row_across.c ---- */
 
 /* All passes for vectors of rows side by side, from column `from` on. */

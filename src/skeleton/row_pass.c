@@ -258,6 +258,29 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
               lowering->lanes == 1 ? NULL : count);
 }
 
+/* Twice, when rows of finite values can do with less. */
+static void pass_versions(struct row_lowering *lowering, struct loop_block *block,
+                          const struct pass_items *items, loop_value from, loop_value to)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    loop_value *values = arena_array(arena, items->count + 1, sizeof *values);
+    for (size_t i = 0; i < items->count; i++)
+        values[i] = items->at[i].value;
+    loop_value finite = row_finite(arena, inner->variable, values, (int)items->count);
+    if (finite) {
+        struct pass_items less = {0};
+        for (size_t i = 0; i < items->count; i++) {
+            struct pass_item item = items->at[i];
+            item.value = values[i];
+            vector_push(arena, &less, item);
+        }
+        pass_inner(lowering, loop_if(block, finite), &less, from, to);
+        block = loop_else(block);
+    }
+    pass_inner(lowering, block, items, from, to);
+}
+
 void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int pass,
                     loop_value from, loop_value to)
 {
@@ -294,7 +317,7 @@ void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int
         items.at[i].value = values[2 * i];
         items.at[i].offset = values[2 * i + 1];
     }
-    pass_inner(lowering, body, &items, from, to);
+    pass_versions(lowering, body, &items, from, to);
 }
 
 /* ---- row values ---- */

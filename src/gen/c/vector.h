@@ -29,7 +29,8 @@ struct vector_piece {
 
 /* In the order in which they are written: a piece mentions only earlier ones, or its own with fewer
  * lanes. Each table ends with a NULL name. */
-extern const struct vector_piece vector_memory[], vector_values[], vector_words[], vector_math[];
+extern const struct vector_piece vector_memory[], vector_values[], vector_words[], vector_math[],
+    vector_libm[];
 
 /* Types and functions the text mentions, in front of it. */
 void vector_prelude(struct arena *arena, struct text *out, const struct text *text);

@@ -1,5 +1,6 @@
 /*
- * Pieces: functions of mathematics. What has no text of its own here is libm's, lane by lane.
+ * Pieces: functions of mathematics on floats. Those of doubles, roots and what libm does lane by
+ * lane are in vector_libm.c.
  *
  * No branches but for values hardly anybody has. Arguments are reduced to a small range, where a
  * polynomial (fitted by the exchange algorithm, relative error below 2^-26) does the rest. They are
@@ -9,29 +10,6 @@
 #include "gen/c/vector.h"
 
 #include <stddef.h>
-
-#define FLOATS "f32 f64"
-
-#define BY_LANE(name)                            \
-    {                                            \
-        name, FLOATS, 0,                         \
-            "INLINE $V $V_" name "($V a)\n"      \
-            "{\n"                                \
-            "    for (int i = 0; i < $N; i++)\n" \
-            "        a[i] = " name "$@(a[i]);\n" \
-            "    return a;\n"                    \
-            "}\n"                                \
-    }
-#define BY_LANE_2(name)                                \
-    {                                                  \
-        name, FLOATS, 0,                               \
-            "INLINE $V $V_" name "($V a, $V b)\n"      \
-            "{\n"                                      \
-            "    for (int i = 0; i < $N; i++)\n"       \
-            "        a[i] = " name "$@(a[i], b[i]);\n" \
-            "    return a;\n"                          \
-            "}\n"                                      \
-    }
 
 /* e^r = 1 + r + p r^2 for |r| <= ln(2) / 2. */
 #define EXP_SERIES                                     \
@@ -116,8 +94,10 @@ const struct vector_piece vector_math[] = {
      "}\n"
      "#endif\n"},
     {"exp", "f32", 64,
-     "#ifdef __AVX512F__\n"
-     "/* e^a = 2^n 2^(k/16) e^r, |r| <= ln(2) / 32. */\n"
+     "#ifdef HAS_MASKS\n"
+     "/* e^a = 2^n 2^(k/16) e^r, |r| <= ln(2) / 32. Where a is so large that r is nonsense, n "
+     "alone\n"
+     "   makes the result 0, infinite or NaN. */\n"
      "INLINE $V $V_exp($V a)\n"
      "{\n"
      "    const float magic = 786432.0f; /* 1.5 * 2^19: adding it rounds to 16ths */\n"
@@ -126,10 +106,9 @@ const struct vector_piece vector_math[] = {
      "        1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,\n"
      "        1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,\n"
      "        1.68179286f, 1.75625217f, 1.8340081f, 1.91520655f};\n"
-     "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
-     "*/\n"
      "    const $V shifted = a * 1.44269504f + magic, n = shifted - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
+     "    const $V rest = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
+     "    const $V r = __builtin_ia32_rangeps512_mask(rest, $V_splat(0.03f), 2, rest, -1, 4);\n"
      "    const $V p = ((r * 0.16666667f + 0.5f) * r) * r + r;\n"
      "    const $V root = $V_lookup(roots, ($I)shifted);\n"
      "    return __builtin_ia32_scalefps512_mask(root * p + root, n, a, -1, 4);\n"
@@ -280,43 +259,49 @@ const struct vector_piece vector_math[] = {
     /* ---- error function ---- */
     {"erf", "f32", 64,
      "#ifdef __AVX512F__\n"
-     "/* Around each quarter up to 15/4 a polynomial of its own; beyond 3.95 the result is 1. */\n"
+     "/* From each quarter up to 15/4 on a polynomial of its own; beyond 4 the result is 1. */\n"
      "INLINE $V $V_erf($V a)\n"
      "{\n"
-     "    const float magic = 3145728.0f; /* 1.5 * 2^21: adding it rounds to quarters */\n"
+     "    const float magic = 3145728.0f; /* 1.5 * 2^21: adding it rounds to quarters, here down "
+     "*/\n"
      "    const $V c0 = {\n"
      "        0.0f, 0.276326388f, 0.520499885f, 0.711155653f,\n"
      "        0.842700779f, 0.92290014f, 0.966105163f, 0.986671686f,\n"
      "        0.995322287f, 0.998537302f, 0.999593019f, 0.999899387f,\n"
      "        0.999977887f, 0.999995708f, 0.999999285f, 0.999999881f};\n"
      "    const $V c1 = {\n"
-     "        1.12837923f, 1.06001413f, 0.87878257f, 0.642931044f,\n"
-     "        0.415107489f, 0.236521125f, 0.118930288f, 0.0527749956f,\n"
-     "        0.0206669848f, 0.00714231888f, 0.00217828434f, 0.00058627734f,\n"
-     "        0.000139253098f, 2.91890465e-05f, 5.39943403e-06f, 8.81082201e-07f};\n"
+     "        1.12837911f, 1.06001246f, 0.87878108f, 0.642930627f,\n"
+     "        0.415107965f, 0.236521885f, 0.118930809f, 0.0527751595f,\n"
+     "        0.0206669327f, 0.00714221224f, 0.00217820425f, 0.000586235605f,\n"
+     "        0.000139236188f, 2.91834695e-05f, 5.39790108e-06f, 8.81078336e-07f};\n"
      "    const $V c2 = {\n"
-     "        1.9884024e-07f, -0.264997959f, -0.439384401f, -0.482194602f,\n"
-     "        -0.415108114f, -0.295654327f, -0.178398103f, -0.0923574865f,\n"
-     "        -0.0413340405f, -0.0160698202f, -0.00544532482f, -0.00161203311f,\n"
-     "        -0.000417656731f, -9.48276574e-05f, -1.88871418e-05f, -3.30360376e-06f};\n"
+     "        6.1887431e-06f, -0.264925331f, -0.439322293f, -0.482177228f,\n"
+     "        -0.415129721f, -0.29568693f, -0.178419918f, -0.0923640728f,\n"
+     "        -0.0413315929f, -0.0160652455f, -0.00544195529f, -0.00161030237f,\n"
+     "        -0.000416963769f, -9.46016517e-05f, -1.88257236e-05f, -3.28857641e-06f};\n"
      "    const $V c3 = {\n"
-     "        -0.376138568f, -0.309168547f, -0.146464497f, 0.0267862584f,\n"
-     "        0.138367072f, 0.16753529f, 0.138752654f, 0.0901581198f,\n"
-     "        0.0482234322f, 0.0217246469f, 0.00835001562f, 0.00276029971f,\n"
-     "        0.000789046579f, 0.000195786139f, 4.22874182e-05f, 8.04781666e-06f};\n"
+     "        -0.37631622f, -0.310496718f, -0.147653177f, 0.0264100619f,\n"
+     "        0.138736859f, 0.168142095f, 0.139175951f, 0.0902963132f,\n"
+     "        0.0481846929f, 0.021639768f, 0.00828533061f, 0.00272636348f,\n"
+     "        0.000775221328f, 0.000191205167f, 4.10234206e-05f, 7.67283109e-06f};\n"
      "    const $V c4 = {\n"
-     "        0.00024570321f, 0.126031846f, 0.181907251f, 0.150056079f,\n"
-     "        0.0692910552f, -0.00566091388f, -0.0441454314f, -0.0478911661f,\n"
-     "        -0.0344335176f, -0.0191512574f, -0.00868806615f, -0.00329711824f,\n"
-     "        -0.00106180692f, -0.000292799436f, -6.95600102e-05f, -1.42139988e-05f};\n"
+     "        0.00192227843f, 0.137071475f, 0.192424133f, 0.153891176f,\n"
+     "        0.0665216371f, -0.0108338427f, -0.0479567014f, -0.0492550954f,\n"
+     "        -0.0341851711f, -0.0184310433f, -0.00811304897f, -0.00298706419f,\n"
+     "        -0.000932731899f, -0.000249203149f, -5.73127836e-05f, -1.13954584e-05f};\n"
      "    const $V c5 = {\n"
-     "        0.11113558f, 0.0796741471f, 0.00744938292f, -0.0528109111f,\n"
-     "        -0.0688290372f, -0.047095418f, -0.0149771003f, 0.00648227567f,\n"
-     "        0.0130096246f, 0.0106417621f, 0.00612999778f, 0.00277096895f,\n"
-     "        0.00102573633f, 0.000317804894f, 8.34909079e-05f, 1.50242267e-05f};\n"
+     "        0.106150225f, 0.0453474596f, -0.027088888f, -0.0667813793f,\n"
+     "        -0.0610986724f, -0.0306385886f, -0.00227928814f, 0.011347224f,\n"
+     "        0.0124515528f, 0.00836014282f, 0.00423377566f, 0.00172564492f,\n"
+     "        0.000583217596f, 0.000166177677f, 4.03350859e-05f, 8.39855056e-06f};\n"
      "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
-     "    const $V size = $V_at_most(($V)(($I)a ^ sign), 3.95f);\n"
-     "    const $V shifted = $V_at_most(size, 3.75f) + magic, t = size - (shifted - magic);\n"
+     "    const $V size = $V_at_most(($V)(($I)a ^ sign), 3.99999976f);\n"
+     "#ifdef __clang__\n"
+     "    const $V shifted = __builtin_ia32_addps512(size, $V_splat(magic), 9);\n"
+     "#else\n"
+     "    const $V shifted = __builtin_ia32_addps512_mask(size, $V_splat(magic), size, -1, 9);\n"
+     "#endif\n"
+     "    const $V t = size - (shifted - magic);\n"
      "    const $I place = ($I)shifted;\n"
      "    $V p = $V_lookup(c5, place) * t + $V_lookup(c4, place);\n"
      "    p = p * t + $V_lookup(c3, place);\n"
@@ -455,156 +440,5 @@ const struct vector_piece vector_math[] = {
      "    }\n"
      "    return result;\n"
      "}\n"},
-    /* ---- doubles ---- */
-    {"scale", "f64", 0,
-     "/* a * 2^n for whole n within 2000 of 0, in two steps. */\n"
-     "INLINE $V $V_scale($V a, $V n)\n"
-     "{\n"
-     "    const $I whole = __builtin_convertvector(n, $I), half = whole >> 1;\n"
-     "    return a * ($V)((half + 1023) << 52) * ($V)((whole - half + 1023) << 52);\n"
-     "}\n"},
-    {"exp", "f64", 0,
-     "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
-     "INLINE $V $V_exp($V a)\n"
-     "{\n"
-     "    a = $V_at_most($V_at_least(a, -746.0), 710.0); /* beyond, the result is 0 or infinite "
-     "*/\n"
-     "    const $V n = (a * 1.4426950408889634 + 0x1.8p52) - 0x1.8p52;\n"
-     "    const $V r = a - n * 0x1.62e42feep-1 - n * 0x1.a39ef35793c76p-33; /* ln(2) in two parts "
-     "*/\n"
-     "    $V p = r * (1.0 / 479001600) + 1.0 / 39916800;\n"
-     "    p = p * r + 1.0 / 3628800;\n"
-     "    p = p * r + 1.0 / 362880;\n"
-     "    p = p * r + 1.0 / 40320;\n"
-     "    p = p * r + 1.0 / 5040;\n"
-     "    p = p * r + 1.0 / 720;\n"
-     "    p = p * r + 1.0 / 120;\n"
-     "    p = p * r + 1.0 / 24;\n"
-     "    p = p * r + 1.0 / 6;\n"
-     "    p = p * r + 0.5;\n"
-     "    p = (p * r) * r + r + 1.0;\n"
-     "    return $V_scale(p, n);\n"
-     "}\n"},
-    {"log_finish", "f64", 0,
-     "/* The logarithm where a is a positive number; -inf at 0, NaN below, others stay. */\n"
-     "INLINE $V $V_log_finish($V a, $V result)\n"
-     "{\n"
-     "    const $I plain = (a > 0) & (a < INFINITY), zero = a == 0, below = a < 0;\n"
-     "    const $I other = (zero & ($I)$V_splat(-INFINITY)) | (below & ($I)$V_splat(NAN)) |\n"
-     "                     (~(zero | below) & ($I)a);\n"
-     "    return ($V)((plain & ($I)result) | (~plain & other));\n"
-     "}\n"},
-    {"log", "f64", 0,
-     "INLINE $V $V_log($V a)\n"
-     "{\n"
-     "    const $I tiny = a < 0x1p-1022;\n"
-     "    const $V scaled = ($V)((tiny & ($I)(a * 0x1p54)) | (~tiny & ($I)a));\n"
-     "    const $I bits = ($I)scaled - 0x3fe6a09e667f3bcd; /* sqrt(1/2) */\n"
-     "    const $V e = __builtin_convertvector((bits >> 52) - (tiny & 54), $V);\n"
-     "    const $V f = ($V)((bits & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;\n"
-     "    const $V s = f / (f + 2.0), z = s * s, square = 0.5 * f * f;\n"
-     "    $V p = z * (2.0 / 21) + 2.0 / 19;\n"
-     "    p = p * z + 2.0 / 17;\n"
-     "    p = p * z + 2.0 / 15;\n"
-     "    p = p * z + 2.0 / 13;\n"
-     "    p = p * z + 2.0 / 11;\n"
-     "    p = p * z + 2.0 / 9;\n"
-     "    p = p * z + 2.0 / 7;\n"
-     "    p = p * z + 2.0 / 5;\n"
-     "    p = p * z + 2.0 / 3;\n"
-     "    /* log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + z p)) */\n"
-     "    const $V low = s * (square + z * p) + e * 0x1.a39ef35793c76p-33;\n"
-     "    const $V result = (f - (square - low)) + e * 0x1.62e42feep-1;\n"
-     "    return $V_log_finish(a, result);\n"
-     "}\n"},
-    /* ---- roots ---- */
-    {"sqrt", "f32", 64,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "#if defined __AVX512F__ && !defined __clang__\n"
-     "    return __builtin_ia32_sqrtps512_mask(a, a, -1, 4);\n"
-     "#elif defined __AVX512F__\n"
-     "    return __builtin_ia32_sqrtps512(a, 4);\n"
-     "#else\n"
-     "    for (int i = 0; i < $N; i++)\n"
-     "        a[i] = sqrt$@(a[i]);\n"
-     "    return a;\n"
-     "#endif\n"
-     "}\n"},
-    {"sqrt", "f64", 64,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "#if defined __AVX512F__ && !defined __clang__\n"
-     "    return __builtin_ia32_sqrtpd512_mask(a, a, -1, 4);\n"
-     "#elif defined __AVX512F__\n"
-     "    return __builtin_ia32_sqrtpd512(a, 4);\n"
-     "#else\n"
-     "    for (int i = 0; i < $N; i++)\n"
-     "        a[i] = sqrt$@(a[i]);\n"
-     "    return a;\n"
-     "#endif\n"
-     "}\n"},
-    {"sqrt", "f32", 32,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "#ifdef __AVX__\n"
-     "    return __builtin_ia32_sqrtps256(a);\n"
-     "#else\n"
-     "    for (int i = 0; i < $N; i++)\n"
-     "        a[i] = sqrt$@(a[i]);\n"
-     "    return a;\n"
-     "#endif\n"
-     "}\n"},
-    {"sqrt", "f64", 32,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "#ifdef __AVX__\n"
-     "    return __builtin_ia32_sqrtpd256(a);\n"
-     "#else\n"
-     "    for (int i = 0; i < $N; i++)\n"
-     "        a[i] = sqrt$@(a[i]);\n"
-     "    return a;\n"
-     "#endif\n"
-     "}\n"},
-    {"sqrt", "f32", 128,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "    return $V_join($H_sqrt($V_low(a)), $H_sqrt($V_high(a)));\n"
-     "}\n"},
-    {"sqrt", "f64", 128,
-     "INLINE $V $V_sqrt($V a)\n"
-     "{\n"
-     "    return $V_join($H_sqrt($V_low(a)), $H_sqrt($V_high(a)));\n"
-     "}\n"},
-    /* ---- the rest: libm, lane by lane ---- */
-    BY_LANE("sqrt"),
-    BY_LANE("exp"),
-    BY_LANE("exp2"),
-    BY_LANE("expm1"),
-    BY_LANE("log"),
-    BY_LANE("log2"),
-    BY_LANE("log10"),
-    BY_LANE("log1p"),
-    BY_LANE("cbrt"),
-    BY_LANE("sin"),
-    BY_LANE("cos"),
-    BY_LANE("tan"),
-    BY_LANE("asin"),
-    BY_LANE("acos"),
-    BY_LANE("atan"),
-    BY_LANE("sinh"),
-    BY_LANE("cosh"),
-    BY_LANE("tanh"),
-    BY_LANE("asinh"),
-    BY_LANE("acosh"),
-    BY_LANE("atanh"),
-    BY_LANE("erf"),
-    BY_LANE("erfc"),
-    BY_LANE("lgamma"),
-    BY_LANE("tgamma"),
-    BY_LANE_2("pow"),
-    BY_LANE_2("atan2"),
-    BY_LANE_2("fmod"),
-    BY_LANE_2("hypot"),
     {NULL, NULL, 0, NULL},
 };

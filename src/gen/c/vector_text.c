@@ -128,9 +128,9 @@ static const char *instantiate(struct arena *arena, const char *text, struct vec
 /* ---- which ---- */
 
 static const struct vector_piece *const TABLES[] = {vector_memory, vector_values, vector_words,
-                                                    vector_math};
+                                                    vector_math, vector_libm};
 
-enum { TABLE_COUNT = 4 };
+enum { TABLE_COUNT = sizeof TABLES / sizeof *TABLES };
 
 static bool fits(const struct vector_piece *piece, const char *name, struct vector_type type)
 {
