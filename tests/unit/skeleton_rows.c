@@ -41,6 +41,15 @@ struct rows_case {
     "%3 = read m [%0] proved %4 = sub f32 %2, %3 %5 = exp f32 %4 %6 = read s [%0] proved\n"   \
     "%7 = fdiv f32 %5, %6 y [" at "] <- %7 } }"
 
+#define GUARDED                                                                               \
+    "ir 1 part guarded { size N size D input x f32[N, D] output s f32[N]\n"                   \
+    "temporary m ~f32[N] signature (x) -> (s)\n"                                              \
+    "reduce max over n < N | d < D { %0 = index n %1 = index d %2 = read x [%0, %1] proved\n" \
+    "m [%0] <- %2 }\n"                                                                        \
+    "reduce sum over n < N | d < D { %0 = index n %1 = index d %2 = read x [%0, %1] proved\n" \
+    "%3 = read m [%0] proved %4 = eq %2, %3 %5 = sub f32 %2, %3 %6 = exp f32 %5\n"            \
+    "%7 = float f32 1 %8 = select f32 %4, %7, %6 s [%0] <- %8 } }"
+
 #define ARGMAX(dims, at)                                                                      \
     "ir 1 part best { size N size D input x f32[" dims "] output v f32[N] output i i64[N]\n"  \
     "signature (x) -> (v, i)\nreduce argmax over n < N | d < D { %0 = index n %1 = index d\n" \
@@ -69,6 +78,10 @@ static const struct rows_case CASES[] = {
     {"map", BIASED, 40, ""},
     {"map", BIASED, 40, "threads 1;lanes 8;unroll 4;stores streaming;"},
     {"map", TURNED, 40, ""},
+    {"map", TURNED, 40, "turn no;chunk 8192;"},
+    {"map", TURNED, 600, "turn yes;lanes 16;chunk 256;stores streaming;"},
+    {"map", TURNED, 40, "threads 1;turn yes;lanes 4;"},
+    {"row", GUARDED, 150, ""},
     {"row", SOFTMAX("N, D", "%0, %1"), 150, ""},
     {"row", SOFTMAX("N, D", "%0, %1"), 150,
      "lanes 8;unroll 1;keep 4096;divide reciprocal;prefetch yes;stores streaming;"},
