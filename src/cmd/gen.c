@@ -34,6 +34,7 @@ static const struct example examples[] = {
     {"smelt gen softmax.op --plan my.plan -o softmax.c", "the kernel of a plan you wrote"},
     {"smelt gen --plain softmax -o softmax.c", "an op of the library, at its default types"},
     {"smelt gen --plain softmax T=f16 'B=[2,3]'", "at other types and ranks"},
+    {"smelt gen --plain softmax --target opencl", "the plain kernel for a device"},
     {"smelt gen --plain my_task.op --case 1", "for the second case of a file's task"},
     {0},
 };
@@ -125,6 +126,11 @@ static bool write_file(struct invocation *invocation, const struct text *source)
     return false;
 }
 
+static const char *target_name(struct invocation *invocation)
+{
+    return option_given(invocation, "target") ? option_value(invocation, "target") : "cpu";
+}
+
 static enum exit_code answer_json(struct invocation *invocation, const struct ir_program *program,
                                   const struct plan *plan, const struct planned *planned,
                                   const struct text *source)
@@ -134,7 +140,7 @@ static enum exit_code answer_json(struct invocation *invocation, const struct ir
     if (plan)
         plan_print(&text, plan, planned->ready->graph);
     json_string(&json, "op", ir_root(program)->name);
-    json_string(&json, "target", "cpu");
+    json_string(&json, "target", target_name(invocation));
     json_string(&json, "form", plan ? "plan" : "plain");
     if (plan)
         json_string(&json, "plan", text.at);
@@ -143,7 +149,7 @@ static enum exit_code answer_json(struct invocation *invocation, const struct ir
     return output_json_end(invocation, &json);
 }
 
-void planned_print_plain(const struct planned *planned, struct text *source)
+bool planned_print_plain(const struct planned *planned, struct text *source)
 {
     struct invocation *invocation = planned->request.invocation;
     bool written = planned->request.subject.task && planned->request.settings.count == 0;
@@ -154,7 +160,17 @@ void planned_print_plain(const struct planned *planned, struct text *source)
         .domain =
             domain_text(invocation->arena, planned->task, planned->request.first_case, written),
     };
-    gen_kernel_c(source, planned->program, &contract);
+    const char *target = target_name(invocation);
+    if (strncmp(target, "cpu", 3) == 0) {
+        gen_kernel_c(source, planned->program, &contract);
+        return true;
+    }
+    if (gen_plain_device(source, planned->program, target, &contract))
+        return true;
+    struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                     "there is no target '%s'", target);
+    error_hint(error, "targets are cpu, opencl and cuda");
+    return false;
 }
 
 static enum exit_code run(struct invocation *invocation)
@@ -169,10 +185,17 @@ static enum exit_code run(struct invocation *invocation)
         error_hint(error, "leave out --plain, or --plan and --pin");
         return EXIT_USAGE;
     }
+    if (!plain && gen_has_device(target_name(invocation))) {
+        struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                         "there are plans for the target cpu only");
+        error_hint(error, "with --plain there is a kernel for every target");
+        return EXIT_USAGE;
+    }
     if (!planned_find(&planned))
         return EXIT_NO;
     if (plain) {
-        planned_print_plain(&planned, &source);
+        if (!planned_print_plain(&planned, &source))
+            return EXIT_USAGE;
     } else {
         if (!planned_prepare(&planned) || !(plan = planned_choose(&planned)))
             return EXIT_NO;

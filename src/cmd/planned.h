@@ -47,8 +47,9 @@ struct plan *planned_choose(struct planned *planned);
 void planned_print(const struct planned *planned, const struct plan *plan, const char *op,
                    struct text *source);
 
-/* The plain kernel, with the whole contract in its head (gen.c). */
-void planned_print_plain(const struct planned *planned, struct text *source);
+/* The plain kernel of the target, with the whole contract in its head (gen.c). False: there is no
+ * such target, and errors say so. */
+bool planned_print_plain(const struct planned *planned, struct text *source);
 /* The op as it was written, without the comments above it; NULL: it was written nowhere (gen.c). */
 const char *planned_op_text(struct arena *arena, const struct ast_op *op);
 /* "row", "contract+map": the skeletons of the best seed. */

@@ -43,7 +43,7 @@ static void describe_task(struct prompted *prompted)
 {
     struct arena *arena = arena_of(prompted);
     struct text plain = text_new(arena), manifest = text_new(arena);
-    planned_print_plain(&prompted->planned, &plain);
+    (void)planned_print_plain(&prompted->planned, &plain); /* planning knew the target */
     text_printf(&manifest, "// smelt kernel 1\n// op %s ",
                 ir_root(prompted->planned.program)->name);
     kernel_print_instance(&manifest, ir_root(prompted->planned.program));

@@ -46,6 +46,14 @@ void gen_kernel_c(struct text *out, const struct ir_program *program,
                   const struct gen_contract *contract);
 
 /*
+ * The plain lowering for a device: a kernel per stage, an element of its result per thread; what
+ * cannot be split is one thread's. False: there is no such language.
+ */
+bool gen_has_device(const char *target);
+bool gen_plain_device(struct text *out, const struct ir_program *program, const char *target,
+                      const struct gen_contract *contract);
+
+/*
  * ---- from loops (src/loop) ----
  *
  * Readable C17 with GCC's vector extensions, no header of intrinsics; gcc and clang take it, for

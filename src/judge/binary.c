@@ -60,10 +60,11 @@ static bool read_instruction(const char *text, const char *end, struct line *lin
     return line->word < at;
 }
 
-/* The place a jump goes to, or 0. */
+/* The place a jump that depends on something goes to, or 0. Loops end in such a jump; one that does
+ * not comes back from what is rarely done. */
 static uint64_t jump_target(const struct line *line)
 {
-    if (*line->word != 'j')
+    if (*line->word != 'j' || starts_with(line->word, line->rest, "jmp"))
         return 0;
     const char *at = line->rest;
     while (at < line->end && *at == ' ')

@@ -119,38 +119,11 @@ TEST(plain_scatter_and_ranks_in_narrow_types)
 
 /* ---- the library ---- */
 
-struct settings VECTOR(const char *);
-
-/* The suggested case as settings: "B=[4,2]" "D=8". */
-static struct settings suggested(struct arena *arena, const struct ast_op *op)
-{
-    struct settings all = {0};
-    struct text line = text_new(arena), word = text_new(arena);
-    int depth = 0;
-    lang_suggest_case(&line, op);
-    for (const char *c = line.at + strcspn(line.at, " ");; c++) {
-        depth += (*c == '[') - (*c == ']');
-        if (*c && (*c != ',' || depth > 0)) {
-            if (*c != ' ')
-                text_char(&word, *c);
-            continue;
-        }
-        /* small enough for the interpreter, also where there are ten of them */
-        if (word.length > 2 && strcmp(word.at + word.length - 2, "=8") == 0)
-            word.at[word.length - 1] = '4';
-        if (word.length)
-            vector_push(arena, &all, arena_string(arena, word.at));
-        text_truncate(&word, 0);
-        if (!*c)
-            return all;
-    }
-}
-
 static void check_op(struct lang *lang, struct lang_file *library, const struct ast_op *op,
                      const char *type, bool quick)
 {
     struct arena arena = {0};
-    struct settings settings = suggested(&arena, op);
+    struct settings settings = kernel_run_settings(&arena, op);
     struct errors errors = errors_new(&arena);
     struct error error = {0};
     char name[100];

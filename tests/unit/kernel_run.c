@@ -202,3 +202,29 @@ void kernel_run_check(struct arena *arena, const struct ir_binding *binding,
         compare(&outputs[i], tensors[part->input_count + i], slack);
     }
 }
+
+/* ---- cases ---- */
+
+struct settings kernel_run_settings(struct arena *arena, const struct ast_op *op)
+{
+    struct settings all = {0};
+    struct text line = text_new(arena), word = text_new(arena);
+    int depth = 0;
+    lang_suggest_case(&line, op);
+    for (const char *c = line.at + strcspn(line.at, " ");; c++) {
+        depth += (*c == '[') - (*c == ']');
+        if (*c && (*c != ',' || depth > 0)) {
+            if (*c != ' ')
+                text_char(&word, *c);
+            continue;
+        }
+        /* small enough for the interpreter, also where there are ten of them */
+        if (word.length > 2 && strcmp(word.at + word.length - 2, "=8") == 0)
+            word.at[word.length - 1] = '4';
+        if (word.length)
+            vector_push(arena, &all, arena_string(arena, word.at));
+        text_truncate(&word, 0);
+        if (!*c)
+            return all;
+    }
+}

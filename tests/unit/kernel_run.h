@@ -5,6 +5,7 @@
 #define SMELT_TESTS_UNIT_KERNEL_RUN_H
 
 #include "kernel/kernel.h"
+#include "lang/lang.h"
 #include "oracle/oracle.h"
 #include "os/library.h"
 
@@ -29,5 +30,9 @@ kernel_function *kernel_run_compile(struct arena *arena, const struct text *sour
 void kernel_run_check(struct arena *arena, const struct ir_binding *binding,
                       const struct array *inputs, kernel_function *function,
                       const struct kernel *kernel, double slack);
+
+/* The case that is suggested for an op as settings: "B=[4,2]" "D=4". */
+struct settings VECTOR(const char *);
+struct settings kernel_run_settings(struct arena *arena, const struct ast_op *op);
 
 #endif

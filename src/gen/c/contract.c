@@ -203,3 +203,22 @@ void emit_head(struct emitter *emitter, struct text *out, const struct ir_part *
     print_paragraph(out, "The plan:", head->plan);
     text_add(out, " */\n");
 }
+
+void emit_device_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
+                      struct kernel *kernel, const struct gen_contract *contract)
+{
+    struct text instance = text_new(emitter->arena);
+    kernel_print_instance(&instance, part);
+    kernel->op = arena_copy(emitter->arena, part->name, strcspn(part->name, "."));
+    kernel->instance = instance.at;
+    kernel_print_manifest(out, kernel, part);
+    text_add(out, "\n/*\n");
+    print_signature(emitter, out, part);
+    text_add(out,
+             " *\n * A plain kernel, written by smelt: correct, and not meant to be fast. Go on "
+             "from here.\n");
+    print_paragraph(out, "The op:", contract->op);
+    print_paragraph(out, "Inputs and sizes:", contract->domain);
+    print_paragraph(out, "Accuracy:", contract->accuracy);
+    text_add(out, " */\n");
+}

@@ -94,7 +94,8 @@ struct variable { /* of a part: what a stage's function may ask for as a paramet
 
 struct piece { /* of the scratch: a plain kernel's only memory */
     const char *name, *type, *bytes;
-    const struct ir_size *size; /* the bytes, up to the next boundary */
+    const struct ir_size *count; /* elements */
+    const struct ir_size *size;  /* the bytes, up to the next boundary */
 };
 
 struct part_plan {
@@ -103,8 +104,23 @@ struct part_plan {
     bool fails;                    /* its function returns a status */
 };
 
+/* What a language for devices says differently from C. The type names of <stdint.h> are in all. */
+struct dialect {
+    const char *target;          /* "opencl" */
+    const char *kernel;          /* what a kernel begins with, up to its name */
+    const char *global;          /* in front of what a pointer into device memory points to */
+    const char *alone;           /* behind such a pointer: nothing else points there */
+    const char *inlined;         /* what other functions begin with */
+    const char *structure;       /* "": the name of a structure is in front of its value's braces */
+    const char *first, *all;     /* the number of this thread, and how many there are */
+    bool suffixes;               /* functions for float end in f */
+    const char *const *lines;    /* pairs: words, and a line for files that have one of them */
+    const char *const *reserved; /* names that are taken */
+};
+
 struct emitter {
     enum gen_form form;
+    const struct dialect *dialect;        /* NULL: C */
     const char *part_start, *stage_start; /* what their functions begin with: "static" */
     const char *entry;                    /* of the reference: "smelt_oracle" */
     struct arena *arena;
@@ -249,6 +265,8 @@ struct definition {
     const char *name, *text;
 };
 struct definitions VECTOR(struct definition);
+/* Those that `words` mention, and what they mention, as lines; `words` grows by that. */
+void emit_definitions(struct emitter *emitter, const struct definitions *all, struct map *words);
 /* Makes it the part being written: names for its symbols, tensors and dimensions. */
 struct definitions emit_part_start(struct emitter *emitter, const struct ir_part *part);
 /* A piece of scratch for a temporary. */
@@ -274,6 +292,8 @@ void emit_function(struct emitter *emitter, const struct ir_stage *stage,
 /* Calls a function; one that fails ends this one. */
 void emit_invocation(struct emitter *emitter, const char *name, const char *const *arguments,
                      int count, bool fails);
+/* Whether a stage writes the tensor. */
+bool emit_stage_writes(const struct ir_stage *stage, int tensor);
 /* The words (names, not numbers) of a text: word -> non-NULL. */
 struct map emit_words(struct arena *arena, const struct text *text);
 /* prefix(item, item, ...)suffix, in lines of readable length. */
@@ -284,9 +304,12 @@ void emit_list(struct emitter *emitter, const char *prefix, const char *const *i
 
 void emit_stages(struct emitter *emitter, const struct ir_stage *stages, int count);
 void emit_map(struct emitter *emitter, const struct ir_stage *stage);
+void emit_scatter(struct emitter *emitter, const struct ir_stage *stage);
 void emit_reduce(struct emitter *emitter, const struct ir_stage *stage);
 void emit_scan(struct emitter *emitter, const struct ir_stage *stage);
 
+/* Whether what a carry takes changes before it is taken: all happen at once. */
+bool emit_carry_needs_copy(const struct ir_stage *stage, int carry);
 /* Starts on a stage: all plans empty. What it returns goes to emit_stage_end. */
 size_t emit_stage_start(struct emitter *emitter, const struct ir_stage *stage);
 /* Once everything is placed: the comment, and the nodes before all loops. */
@@ -326,6 +349,10 @@ void emit_prelude(struct emitter *emitter, struct text *out, const struct text *
 /* Adds every name the prelude may define. */
 void emit_prelude_names(struct map *taken, void *mark);
 extern const char *const emit_reserved[]; /* other names that are taken, ends with NULL */
+struct kernel;
+/* The manifest of a kernel for a device, and what it computes. */
+void emit_device_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
+                      struct kernel *kernel, const struct gen_contract *contract);
 /* The manifest, and a comment with the whole contract. */
 void emit_contract(struct emitter *emitter, struct text *out, const struct gen_contract *contract);
 /* The same for a kernel made from loops. */

@@ -99,7 +99,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool stage_writes(const struct ir_stage *stage, int tensor)
+bool emit_stage_writes(const struct ir_stage *stage, int tensor)
 {
     for (int i = 0; i < stage->write_count; i++) {
         if (stage->writes[i].tensor == tensor)
@@ -116,7 +116,7 @@ static const char *parameter(struct emitter *emitter, const struct ir_stage *sta
     if (variable->tensor == IR_NONE)
         return arena_printf(emitter->arena, "%s %s", variable->type, variable->name);
     return arena_printf(emitter->arena, "%s%s *%s%s",
-                        stage_writes(stage, variable->tensor) ? "" : "const ", variable->type,
+                        emit_stage_writes(stage, variable->tensor) ? "" : "const ", variable->type,
                         variable->aliased ? "" : "restrict ", variable->name);
 }
 

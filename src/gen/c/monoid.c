@@ -34,17 +34,25 @@ int emit_monoid_mentions(const struct ir_monoid *monoid)
     return monoid->kind == IR_ARGMAX || monoid->kind == IR_ARGMIN ? 2 : 1;
 }
 
+/* What stands in front of the braces of a value. */
+static const char *structure(struct emitter *emitter, const char *name)
+{
+    return emitter->dialect && !*emitter->dialect->structure
+               ? name
+               : arena_printf(emitter->arena, "(struct %s)", name);
+}
+
 static void combine_user(struct emitter *emitter, const struct ir_monoid *monoid,
                          const char *const *left, const char *const *right)
 {
-    const char *name = user_name(emitter, monoid);
+    const char *name = user_name(emitter, monoid), *start = structure(emitter, name);
     struct text a = text_new(emitter->arena), b = text_new(emitter->arena);
     for (int i = 0; i < monoid->width; i++) {
         text_printf(&a, "%s%s", i ? ", " : "", left[i]);
         text_printf(&b, "%s%s", i ? ", " : "", right[i]);
     }
-    emit_line(emitter, "const struct %s next = %s_combine((struct %s){%s}, (struct %s){%s});", name,
-              name, name, a.at, name, b.at);
+    emit_line(emitter, "const struct %s next = %s_combine(%s{%s}, %s{%s});", name, name, start,
+              a.at, start, b.at);
     for (int i = 0; i < monoid->width; i++)
         emit_line(emitter, "%s = next.c%d;", left[i], i);
 }
@@ -96,7 +104,7 @@ static void emit_components(struct emitter *emitter, const struct ir_monoid *mon
     struct text list = text_new(emitter->arena);
     for (int i = 0; i < monoid->width; i++)
         text_printf(&list, "%s%s", i ? ", " : "", emit_text(emitter, nodes[i]));
-    emit_line(emitter, "return (struct %s){%s};", name, list.at);
+    emit_line(emitter, "return %s{%s};", structure(emitter, name), list.at);
     emit_close(emitter);
 }
 
@@ -144,9 +152,10 @@ static void emit_monoid(struct emitter *emitter, const struct ir_monoid *monoid)
     }
     emit_line(emitter, "};");
     emitter->params = params;
-    emit_open(emitter, "static inline struct %s %s_unit(void)", name, name);
+    const char *start = emitter->dialect ? emitter->dialect->inlined : "static inline";
+    emit_open(emitter, "%s struct %s %s_unit(void)", start, name, name);
     emit_monoid_function(emitter, monoid, name, monoid->units);
-    emit_open(emitter, "static inline struct %s %s_combine(struct %s left, struct %s right)", name,
+    emit_open(emitter, "%s struct %s %s_combine(struct %s left, struct %s right)", start, name,
               name, name, name);
     emit_monoid_function(emitter, monoid, name, monoid->results);
     emit_names_free(&emitter->names, mark);

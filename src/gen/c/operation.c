@@ -138,7 +138,8 @@ static const char *of_libm(struct emitter *emitter, const struct ir_node *node, 
     if (emitter->form == GEN_REFERENCE)
         return exact ? arena_printf(emitter->arena, "__builtin_%s", name) : name;
     bool single = strcmp(emit_type(emitter, node->type), "float") == 0;
-    return arena_printf(emitter->arena, "%s%s", name, single ? "f" : "");
+    bool suffixes = !emitter->dialect || emitter->dialect->suffixes;
+    return arena_printf(emitter->arena, "%s%s", name, single && suffixes ? "f" : "");
 }
 
 /* What C has no operator for. */

@@ -169,8 +169,7 @@ static void add_words(struct emitter *emitter, struct map *words, const char *te
 }
 
 /* Only what is used: compilers, and readers, ask about the rest. */
-static void emit_definitions(struct emitter *emitter, const struct definitions *all,
-                             struct map *words)
+void emit_definitions(struct emitter *emitter, const struct definitions *all, struct map *words)
 {
     bool *used = arena_array(emitter->arena, all->count + 1, sizeof *used);
     for (size_t i = all->count; i-- > 0;) {

@@ -9,7 +9,7 @@
  * a sign.
  *
  * In a piece for REAL that word stands for float or double, and @ for what ends names of its
- * functions: fabs@.
+ * functions: fabs@. In one for devices $ stands in front of what lies in their memory.
  */
 #include "gen/c/emit.h"
 
@@ -38,7 +38,8 @@ struct prelude_piece {
 #define INSERT(name, type, before)                                                                 \
     "/* Puts (a, i) where it belongs in the ordered list of `count`, if anywhere; the last drops " \
     "out. */\n"                                                                                    \
-    "static inline void " name "(" type " *values, int64_t *places, int64_t count, " type " a,\n"  \
+    "static inline void " name "($" type " *values, $int64_t *places, int64_t count, " type        \
+    " a,\n"                                                                                        \
     "                              int64_t i)\n"                                                   \
     "{\n"                                                                                          \
     "    if (count <= 0 || !" before "(a, i, values[count - 1], places[count - 1]))\n"             \
@@ -237,9 +238,9 @@ static const struct prelude_piece PIECES[] = {
      "    if (dropped > 53)\n"
      "        return __builtin_copysign(0.0, a);\n"
      "    const uint64_t rest = whole & (((uint64_t)1 << dropped) - 1);\n"
-     "    const uint64_t half = (uint64_t)1 << (dropped - 1);\n"
+     "    const uint64_t middle = (uint64_t)1 << (dropped - 1);\n"
      "    uint64_t kept = whole >> dropped;\n"
-     "    kept += rest > half || (rest == half && (kept & 1));\n"
+     "    kept += rest > middle || (rest == middle && (kept & 1));\n"
      "    const union double_bits unit = {.word = (uint64_t)(exponent - 52 + dropped + 1023) << "
      "52};\n"
      "    const double size = (double)(int64_t)kept * unit.number;\n"
@@ -436,13 +437,21 @@ enum { PIECE_COUNT = sizeof PIECES / sizeof *PIECES };
 static const char *const REALS[2] = {"float", "double"};
 
 /* REAL and @ as one of the two; NULL when the text mentions neither and this is the second. */
-static const char *instantiate(struct arena *arena, const char *text, int real)
+static const char *instantiate(struct arena *arena, const struct dialect *dialect, const char *text,
+                               int real)
 {
+    static const char start[] = "static inline";
     struct text out = text_new(arena);
-    if (!strstr(text, "REAL"))
-        return real == 0 ? text : NULL;
+    if (!strstr(text, "REAL") && real > 0)
+        return NULL;
     for (const char *at = text; *at;) {
-        if (strncmp(at, "REAL", 4) == 0) {
+        if (*at == '$') {
+            text_add(&out, dialect ? dialect->global : "");
+            at++;
+        } else if (dialect && strncmp(at, start, sizeof start - 1) == 0) {
+            text_add(&out, dialect->inlined);
+            at += sizeof start - 1;
+        } else if (strncmp(at, "REAL", 4) == 0) {
             text_add(&out, REALS[real]);
             at += 4;
         } else if (*at == '@') {
@@ -479,7 +488,7 @@ void emit_prelude_names(struct map *taken, void *mark)
 {
     for (int i = 0; i < PIECE_COUNT; i++) {
         for (int real = 0; real < 2; real++) {
-            const char *names = instantiate(taken->arena, PIECES[i].names, real);
+            const char *names = instantiate(taken->arena, NULL, PIECES[i].names, real);
             while (names && *names) {
                 size_t length = strcspn(names, " ");
                 map_set_bytes(taken, names, length, mark);
@@ -508,14 +517,18 @@ void emit_prelude(struct emitter *emitter, struct text *out, const struct text *
         if (PIECES[i].form == (emitter->form == GEN_PLAIN ? FOR_REFERENCE : FOR_PLAIN))
             continue;
         for (int real = 0; real < 2; real++) {
-            const char *names = instantiate(arena, PIECES[i].names, real);
+            const char *names = instantiate(arena, NULL, PIECES[i].names, real);
             if (!names || !mentions(&words, names))
                 continue;
-            wanted[i][real] = instantiate(arena, PIECES[i].text, real);
+            wanted[i][real] = instantiate(arena, emitter->dialect, PIECES[i].text, real);
             add_words(arena, &words, wanted[i][real]);
         }
     }
-    if (emitter->form == GEN_REFERENCE) {
+    if (emitter->dialect) {
+        for (const char *const *line = emitter->dialect->lines; *line; line += 2)
+            if (mentions(&words, line[0]))
+                text_printf(out, "%s\n", line[1]);
+    } else if (emitter->form == GEN_REFERENCE) {
         text_add(out, REFERENCE_HEAD);
     } else {
         text_add(out, "#include <math.h>\n");

@@ -270,10 +270,17 @@ static const char *ranked_row(struct emitter *emitter, int tensor, enum dtype ty
         emit_line(emitter, "    return;");
         return wanted;
     }
-    if (strcmp(in_c, emit_element(emitter, emitter->part->tensors[tensor].dtype)) != 0)
+    const char *global = emitter->dialect ? emitter->dialect->global : "";
+    bool rounds = strcmp(in_c, emit_element(emitter, emitter->part->tensors[tensor].dtype)) != 0;
+    if (rounds && !emitter->dialect)
         return emit_scratch_like(emitter, tensor, true, in_c, wanted);
-    emit_line(emitter, "%s *%s = %s + %s;", in_c, wanted, name, base);
-    return wanted;
+    if (rounds) /* every thread has its row */
+        name = emit_scratch_like(emitter, tensor, false, in_c,
+                                 arena_printf(emitter->arena, "%s_exact", name));
+    emit_line(emitter, "%s%s *%s = %s + %s;", global, in_c, wanted, name, base);
+    if (!rounds)
+        return wanted;
+    return arena_string(emitter->arena, wanted); /* another address: it has to be stored */
 }
 
 static void emit_ranked(struct emitter *emitter, const struct ir_stage *stage)
@@ -358,7 +365,7 @@ static void emit_each(struct emitter *emitter, const struct ir_stage *stage)
 
 void emit_reduce(struct emitter *emitter, const struct ir_stage *stage)
 {
-    if (!emitter->points && lanes_apply(emitter, stage)) {
+    if (!emitter->points && !emitter->dialect && lanes_apply(emitter, stage)) {
         emit_reduce_lanes(emitter, stage);
         return;
     }

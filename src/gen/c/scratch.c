@@ -48,10 +48,14 @@ static void add_piece(struct emitter *emitter, const char *name, const char *typ
                       const struct ir_size *const *dims, int rank, const char *count)
 {
     size_t element = type_bytes(emitter, type);
+    const struct ir_size *elements = constant(emitter, 1);
+    for (int i = 0; i < rank; i++)
+        elements = make(emitter, IR_SIZE_MUL, elements, dims[i]);
     vector_push(
         emitter->arena, &emitter->pieces,
         (struct piece){.name = name,
                        .type = type,
+                       .count = elements,
                        .bytes = strcmp(count, "1") == 0
                                     ? arena_printf(emitter->arena, "%zu", element)
                                     : arena_printf(emitter->arena, "%zu * %s", element, count),

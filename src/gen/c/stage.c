@@ -210,7 +210,7 @@ static void scatter_check(struct emitter *emitter, const struct ir_write *write)
         emit_open(emitter, "if ((uint64_t)%s >= (uint64_t)%s)",
                   emit_within(emitter, emit_node(emitter, write->at[d]), BINDS_UNARY),
                   emitter->tensors[write->tensor].dims[d]);
-        emit_line(emitter, "return OUTSIDE;");
+        emit_line(emitter, "return%s;", emitter->dialect ? "" : " OUTSIDE");
         emitter->fails = true;
         emit_close(emitter);
     }
@@ -257,7 +257,7 @@ static void scatter_finish(struct emitter *emitter, const struct ir_stage *stage
                  emit_count(emitter, tensor));
 }
 
-static void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
+void emit_scatter(struct emitter *emitter, const struct ir_stage *stage)
 {
     size_t mark = emit_stage_start(emitter, stage);
     for (int i = 0; i < stage->index_count; i++)
@@ -391,7 +391,7 @@ static void emit_call(struct emitter *emitter, const struct ir_stage *stage)
 /* ---- loop ---- */
 
 /* All carries happen at once, so a state that another one takes must be read before it changes. */
-static bool carry_needs_copy(const struct ir_stage *stage, int carry)
+bool emit_carry_needs_copy(const struct ir_stage *stage, int carry)
 {
     for (int i = 0; i < carry; i++) {
         if (stage->carries[i].state == stage->carries[carry].next)
@@ -460,12 +460,12 @@ static void emit_carries(struct emitter *emitter, const struct ir_stage *stage)
     for (int i = 0; i < stage->carry_count; i++) {
         int next = stage->carries[i].next;
         from[i] = emitter->tensors[next].reader;
-        if (carry_needs_copy(stage, i))
+        if (emit_carry_needs_copy(stage, i))
             from[i] = carry_keep(emitter, next, from[i]);
     }
     for (int i = 0; i < stage->carry_count; i++) {
         emit_carry(emitter, &stage->carries[i], from[i]);
-        if (carry_needs_copy(stage, i) && emitter->form == GEN_REFERENCE)
+        if (emit_carry_needs_copy(stage, i) && emitter->form == GEN_REFERENCE)
             emit_line(emitter, "free(%s);", from[i]);
     }
 }

@@ -37,6 +37,7 @@ const char *emit_element(const struct emitter *emitter, enum dtype type)
     case DTYPE_I16: return "int16_t";
     case DTYPE_I8: return "int8_t";
     case DTYPE_U8: return "uint8_t";
+    case DTYPE_BOOL: return emitter->dialect ? "uint8_t" : "bool"; /* some refuse it in memory */
     default: return emit_type(emitter, type);
     }
 }

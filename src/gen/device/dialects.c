@@ -1,0 +1,170 @@
+/*
+ * What the languages for devices say differently. The text between is C that all of them take.
+ */
+#include <string.h>
+
+#include "gen/device/device.h"
+
+/* ---- OpenCL C 1.2, with double precision ---- */
+
+static const char *const OPENCL_LINES[] = {
+    "double",
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+    "int64_t INT64_MIN INT64_MAX",
+    "typedef long int64_t;",
+    "uint64_t",
+    "typedef ulong uint64_t;",
+    "int32_t",
+    "typedef int int32_t;",
+    "uint32_t",
+    "typedef uint uint32_t;",
+    "int16_t",
+    "typedef short int16_t;",
+    "uint16_t",
+    "typedef ushort uint16_t;",
+    "int8_t",
+    "typedef char int8_t;",
+    "uint8_t",
+    "typedef uchar uint8_t;",
+    "INT64_MIN",
+    "#define INT64_MIN LONG_MIN",
+    "INT64_MAX",
+    "#define INT64_MAX LONG_MAX",
+    "INT32_MIN",
+    "#define INT32_MIN INT_MIN",
+    "INT32_MAX",
+    "#define INT32_MAX INT_MAX",
+    "UINT32_MAX",
+    "#define UINT32_MAX UINT_MAX",
+    "INT16_MIN",
+    "#define INT16_MIN SHRT_MIN",
+    "INT16_MAX",
+    "#define INT16_MAX SHRT_MAX",
+    "INT8_MIN",
+    "#define INT8_MIN CHAR_MIN",
+    "INT8_MAX",
+    "#define INT8_MAX CHAR_MAX",
+    "UINT8_MAX",
+    "#define UINT8_MAX UCHAR_MAX",
+    "__builtin_fabs",
+    "#define __builtin_fabs fabs",
+    "__builtin_fabsf",
+    "#define __builtin_fabsf fabs",
+    "__builtin_copysign",
+    "#define __builtin_copysign copysign",
+    "__builtin_copysignf",
+    "#define __builtin_copysignf copysign",
+    "__builtin_signbit",
+    "#define __builtin_signbit signbit",
+    NULL,
+};
+
+/* ---- CUDA C++, as NVRTC takes it: no headers ---- */
+
+static const char *const CUDA_LINES[] = {
+    "int64_t INT64_MIN INT64_MAX",
+    "typedef long long int64_t;",
+    "uint64_t",
+    "typedef unsigned long long uint64_t;",
+    "int32_t",
+    "typedef int int32_t;",
+    "uint32_t",
+    "typedef unsigned int uint32_t;",
+    "int16_t",
+    "typedef short int16_t;",
+    "uint16_t",
+    "typedef unsigned short uint16_t;",
+    "int8_t",
+    "typedef signed char int8_t;",
+    "uint8_t",
+    "typedef unsigned char uint8_t;",
+    "INT64_MIN",
+    "#define INT64_MIN (-9223372036854775807LL - 1)",
+    "INT64_MAX",
+    "#define INT64_MAX 9223372036854775807LL",
+    "INT32_MIN",
+    "#define INT32_MIN (-2147483647 - 1)",
+    "INT32_MAX",
+    "#define INT32_MAX 2147483647",
+    "UINT32_MAX",
+    "#define UINT32_MAX 4294967295u",
+    "INT16_MIN",
+    "#define INT16_MIN (-32768)",
+    "INT16_MAX",
+    "#define INT16_MAX 32767",
+    "INT8_MIN",
+    "#define INT8_MIN (-128)",
+    "INT8_MAX",
+    "#define INT8_MAX 127",
+    "UINT8_MAX",
+    "#define UINT8_MAX 255",
+    "INFINITY",
+    "#define INFINITY __int_as_float(0x7f800000)",
+    "NAN",
+    "#define NAN __int_as_float(0x7fffffff)",
+    "__builtin_fabs",
+    "#define __builtin_fabs fabs",
+    "__builtin_fabsf",
+    "#define __builtin_fabsf fabsf",
+    "__builtin_copysign",
+    "#define __builtin_copysign copysign",
+    "__builtin_copysignf",
+    "#define __builtin_copysignf copysignf",
+    "__builtin_signbit",
+    "#define __builtin_signbit signbit",
+    "restrict",
+    "#define restrict __restrict__",
+    NULL,
+};
+
+/* Words of both languages that C lacks, and names that mean something there. */
+static const char *const RESERVED[] = {
+    "global",    "local",      "constant",    "private",   "kernel",        "generic",
+    "read_only", "write_only", "read_write",  "pipe",      "half",          "uchar",
+    "ushort",    "uint",       "ulong",       "quad",      "size_t",        "event_t",
+    "sampler_t", "class",      "new",         "delete",    "this",          "template",
+    "typename",  "operator",   "public",      "protected", "virtual",       "namespace",
+    "using",     "try",        "catch",       "throw",     "friend",        "explicit",
+    "mutable",   "export",     "true",        "false",     "bool",          "and",
+    "or",        "not",        "xor",         "bitand",    "bitor",         "compl",
+    "nullptr",   "constexpr",  "concept",     "requires",  "threadIdx",     "blockIdx",
+    "blockDim",  "gridDim",    "warpSize",    "dim3",      "int2",          "int4",
+    "float2",    "float4",     "double2",     "double4",   "get_global_id", "get_global_size",
+    "barrier",   "fence",      "kernel_exec", NULL,
+};
+
+static const struct dialect DIALECTS[] = {
+    {
+        .target = "opencl",
+        .kernel = "__kernel void",
+        .global = "__global ",
+        .alone = "restrict ",
+        .inlined = "static inline",
+        .structure = "(struct)",
+        .first = "(int64_t)get_global_id(0)",
+        .all = "(int64_t)get_global_size(0)",
+        .lines = OPENCL_LINES,
+        .reserved = RESERVED,
+    },
+    {
+        .target = "cuda",
+        .kernel = "extern \"C\" __global__ void",
+        .global = "",
+        .alone = "__restrict__ ",
+        .inlined = "static __device__ inline",
+        .structure = "",
+        .first = "(int64_t)blockIdx.x * blockDim.x + threadIdx.x",
+        .all = "(int64_t)gridDim.x * blockDim.x",
+        .suffixes = true,
+        .lines = CUDA_LINES,
+        .reserved = RESERVED,
+    },
+};
+
+const struct dialect *dialect_of(const char *target)
+{
+    for (size_t i = 0; i < sizeof DIALECTS / sizeof *DIALECTS; i++)
+        if (strcmp(DIALECTS[i].target, target) == 0)
+            return &DIALECTS[i];
+    return NULL;
+}
