@@ -44,21 +44,23 @@ LINK     = $(CC) $(BASE_FLAGS) $(CFLAGS) $(LDFLAGS)
 sources_in = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
+# A program of its own: the process in which the driver of a device runs.
+DEVICE_SOURCE   := src/target/runner.c
 COMMAND_SOURCES := $(call sources_in,src/cmd)
-LIBRARY_SOURCES := $(filter-out src/cmd/%,$(sort $(wildcard src/*/*.c src/*/*/*.c)))
+LIBRARY_SOURCES := $(filter-out src/cmd/% $(DEVICE_SOURCE),$(sort $(wildcard src/*/*.c src/*/*/*.c)))
 UNIT_SOURCES    := $(call sources_in,tests/unit)
 REPLAY_SOURCE   := $(wildcard tests/fuzz/replay_main.c)
 FUZZ_SOURCES    := $(filter-out $(REPLAY_SOURCE),$(sort $(wildcard tests/fuzz/*.c)))
 RUNNER_SOURCES  := $(sort $(wildcard tests/tools/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
-EVERY_SOURCE    := $(COMMAND_SOURCES) $(LIBRARY_SOURCES) $(UNIT_SOURCES) $(REPLAY_SOURCE) \
+EVERY_SOURCE    := $(COMMAND_SOURCES) $(DEVICE_SOURCE) $(LIBRARY_SOURCES) $(UNIT_SOURCES) $(REPLAY_SOURCE) \
                    $(FUZZ_SOURCES) $(RUNNER_SOURCES) tests/fault/inject.c $(BENCH_SOURCES)
 FORMATTED       := $(EVERY_SOURCE) $(sort $(wildcard examples/*.c runtime/*.[ch])) \
                    $(sort $(wildcard include/*.h src/*/*.h src/*/*/*.h tests/*/*.h bench/*.h))
 
 LIBRARY := $(BUILD)/libsmelt.a
 BINARY  := $(if $(COMMAND_SOURCES),$(BUILD)/smelt)
-CELL    := $(BUILD)/smelt-cell
+CELL    := $(BUILD)/smelt-cell $(BUILD)/smelt-device
 UNIT    := $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 RUNNERS := $(if $(RUNNER_SOURCES),$(BUILD)/tests/runner) $(BUILD)/tests/inject
 REPLAYS := $(if $(REPLAY_SOURCE),$(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES)))
@@ -155,6 +157,7 @@ install: all                       ## into DESTDIR + prefix (./configure --prefi
 	$(Q)install -d '$(bindir)' '$(libexecdir)' '$(datadir)/lib' '$(datadir)/baselines' '$(mandir)' '$(completiondir)'
 	$(Q)install -m 755 $(BUILD)/smelt '$(bindir)/smelt'
 	$(Q)install -m 755 $(BUILD)/smelt-cell '$(libexecdir)/smelt-cell'
+	$(Q)install -m 755 $(BUILD)/smelt-device '$(libexecdir)/smelt-device'
 	$(Q)install -m 644 lib/*.op '$(datadir)/lib/'
 	$(Q)for suite in tasks/*/; do install -d "$(datadir)/$$suite" && \
 	    install -m 644 $$suite*.op "$(datadir)/$$suite" || exit 1; done
@@ -211,6 +214,10 @@ $(BUILD)/smelt: $(call objects_of,$(COMMAND_SOURCES)) $(LIBRARY) $(BUILD)/member
 $(BUILD)/smelt-cell: runtime/cell.c runtime/cell.h $(BUILD)/flags
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -fsanitize%,$(BASE_FLAGS)) -O2 $< -o $@ -ldl
+
+$(BUILD)/smelt-device: $(call objects_of,$(DEVICE_SOURCE)) $(LIBRARY) $(BUILD)/members
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(filter %.o %.a,$^) -o $@ $(LDLIBS)
 
 $(BUILD)/tests/unit: $(call objects_of,$(UNIT_SOURCES)) $(LIBRARY) $(BUILD)/members
 	$(call say,LINK,$@)

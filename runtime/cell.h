@@ -6,6 +6,9 @@
  *
  * Descriptors in the cell: 3 the control block and 4 the inputs (neither can be written there), 5
  * the outputs, 6 the report. Argument 1 is the path of the kernel's shared object.
+ *
+ * The cell of a device (src/target/runner.c) keeps to the same, and has one more descriptor: 7, a
+ * struct cell_program that says what is launched.
  */
 #ifndef SMELT_RUNTIME_CELL_H
 #define SMELT_RUNTIME_CELL_H
@@ -40,8 +43,14 @@ enum cell_state {
     CELL_FAULT
 };
 
+/* What a cell does when it is continued. On the processor it is all one; on a device only what
+ * happens in RUN is on the clock. */
+enum cell_phase { CELL_WHOLE, CELL_UPLOAD, CELL_RUN, CELL_DOWNLOAD };
+
 struct cell_control { /* from the judge */
     uint32_t magic;
+    uint32_t phase;
+    int32_t cold;                      /* a device: caches are emptied before RUN */
     int32_t input_count, output_count; /* the region after the outputs is scratch */
     int32_t slot_count, threads;
     int32_t confine_files, confine_calls; /* layers to be put on before the kernel is loaded */
@@ -71,6 +80,41 @@ struct cell_report { /* from the cell */
     uint64_t address, instruction, base; /* of a fault; base: where the kernel was loaded */
     uint64_t mapped[CELL_MAX_REGIONS];
     char message[256];
+    /* from the cell of a device */
+    double device_seconds; /* of the last RUN, by the device's clock; below 0: not told */
+    int32_t failed;        /* 1: a launch was refused, 2: it broke the device; see message */
+    int32_t changed;       /* 1 + the number of an input that was written... */
+    uint64_t changed_byte; /* ...and where in its region */
+};
+
+/* ---- what a device does, with all sizes known ---- */
+
+enum { CELL_MAX_PROGRAM = 64 << 20 };
+
+enum cell_argument_kind { CELL_TENSOR, CELL_BUFFER, CELL_INTEGER, CELL_REAL, CELL_COUNTER };
+enum cell_step_kind { CELL_LAUNCH, CELL_REPEAT, CELL_END };
+
+struct cell_argument {
+    int32_t kind, number; /* TENSOR, BUFFER, COUNTER */
+    int64_t integer;
+    double real;
+};
+
+struct cell_step {
+    int32_t kind;
+    uint32_t first_argument, argument_count;
+    int64_t grid[3], block[3], shared, count;
+    char name[128];
+};
+
+struct cell_buffer { /* in the scratch region, from where its data starts */
+    uint64_t offset, bytes;
+    int32_t zero;
+};
+
+/* The arrays follow the head, in this order. */
+struct cell_program {
+    uint32_t magic, step_count, argument_count, buffer_count;
 };
 
 #endif

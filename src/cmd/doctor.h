@@ -1,7 +1,7 @@
 /*
  * The pieces of `smelt doctor`: doctor.c is the command, the checks are in doctor_tools.c
- * (compilers, libraries, devices, smelt's own files) and doctor_host.c (isolation, processors,
- * noise).
+ * (compilers, libraries, smelt's own files), doctor_devices.c and doctor_host.c (isolation,
+ * processors, noise).
  */
 #ifndef SMELT_CMD_DOCTOR_H
 #define SMELT_CMD_DOCTOR_H
@@ -34,6 +34,9 @@ struct finding *doctor_add(struct doctor *doctor, const char *group, const char 
     __attribute__((format(printf, 5, 6)));
 /* How to install a package on this system. */
 const char *doctor_install(struct doctor *doctor, const char *debian, const char *fedora);
+
+/* The path of the first of several libraries that can be loaded; NULL when there is none. */
+const char *doctor_find_library(struct doctor *doctor, const char *const *files);
 
 void doctor_compilers(struct doctor *doctor);
 void doctor_isolation(struct doctor *doctor);

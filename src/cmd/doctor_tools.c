@@ -1,10 +1,9 @@
 /*
- * smelt doctor: compilers, libraries, devices, and smelt's own files.
+ * smelt doctor: compilers, libraries, and smelt's own files.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -159,8 +158,7 @@ static const char *load_elsewhere(struct doctor *doctor, const char *name)
     return arena_string(doctor->arena, path);
 }
 
-/* The first of several names that can be loaded; NULL when there is none. */
-static const char *find_library(struct doctor *doctor, const char *const *files)
+const char *doctor_find_library(struct doctor *doctor, const char *const *files)
 {
     const char *path = NULL;
     for (; !path && *files; files++)
@@ -171,57 +169,11 @@ static const char *find_library(struct doctor *doctor, const char *const *files)
 static void check_library(struct doctor *doctor, const char *group, const char *name,
                           const char *const *files, const char *use, const char *fix)
 {
-    const char *path = find_library(doctor, files);
+    const char *path = doctor_find_library(doctor, files);
     if (path)
         doctor_add(doctor, group, name, FINDING_OK, "%s", path);
     else
         doctor_add(doctor, group, name, FINDING_GAP, "not found: %s", use)->fix = fix;
-}
-
-/* ---- devices ---- */
-
-/* A card of NVIDIA's on the bus, or its driver at work. */
-static bool has_nvidia(void)
-{
-    static const char pattern[] = "/sys/bus/pci/devices/*/vendor";
-    bool found = access("/dev/nvidiactl", F_OK) == 0;
-    glob_t cards;
-    if (glob(pattern, 0, NULL, &cards) != 0)
-        return found;
-    for (size_t i = 0; !found && i < cards.gl_pathc; i++) {
-        char vendor[16] = "";
-        int file = open(cards.gl_pathv[i], O_RDONLY | O_CLOEXEC);
-        if (file >= 0) {
-            found = read(file, vendor, sizeof vendor - 1) > 0 && strncmp(vendor, "0x10de", 6) == 0;
-            close(file);
-        }
-    }
-    globfree(&cards);
-    return found;
-}
-
-void doctor_devices(struct doctor *doctor)
-{
-    static const char *const cuda[] = {"libcuda.so.1", NULL};
-    static const char *const nvrtc[] = {"libnvrtc.so.13",   "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "libnvrtc.so.11.1", "libnvrtc.so",    NULL};
-    static const char *const opencl[] = {"libOpenCL.so.1", NULL};
-    static const char group[] = "devices";
-    if (has_nvidia()) {
-        check_library(doctor, group, "cuda", cuda, "no kernels on NVIDIA devices",
-                      access("/proc/driver/nvidia", F_OK) == 0
-                          ? "docker run --gpus all ...   gives a container the driver's libraries"
-                          : doctor_install(doctor, "nvidia-driver", "akmod-nvidia-cuda"));
-        check_library(doctor, group, "nvrtc", nvrtc, "no compiling for NVIDIA devices",
-                      doctor_install(doctor, "nvidia-cuda-toolkit", "cuda-nvrtc"));
-    } else {
-        const char *path = find_library(doctor, nvrtc);
-        doctor_add(doctor, group, "cuda", FINDING_NONE, "no NVIDIA device");
-        doctor_add(doctor, group, "nvrtc", path ? FINDING_OK : FINDING_NONE, "%s",
-                   path ? path : "no NVIDIA device");
-    }
-    check_library(doctor, group, "opencl", opencl, "no kernels on OpenCL devices",
-                  doctor_install(doctor, "ocl-icd-libopencl1 pocl-opencl-icd", "ocl-icd pocl"));
 }
 
 /* ---- optional libraries ---- */

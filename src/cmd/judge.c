@@ -65,6 +65,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"smelt judge softmax.op kernel.c", "by all cases of the file's task"},
     {"smelt judge softmax B=[8] D=1024 kernel.c", "an op of the library at sizes of your choice"},
+    {"smelt judge softmax.op kernel.cl", "on an OpenCL device"},
     {"smelt judge softmax.op new.c --baseline kernel:old.c", "is the new one faster than mine?"},
     {"smelt judge softmax.op new.c --baseline 'torch:torch.softmax(x, -1)'", "than PyTorch?"},
     {"smelt judge softmax.op kernel.c --replay 3f2a9c0d11e07b52.0.4 --out data",
@@ -350,7 +351,7 @@ static enum exit_code run(struct invocation *invocation)
 const struct command command_judge = {
     .name = "judge",
     .summary = "find out whether a kernel is right",
-    .operands = "FILE|OP [NAME=VALUE...] KERNEL.c...",
+    .operands = "FILE|OP [NAME=VALUE...] KERNEL...",
     .operand_kind = OPERAND_FILE_OR_OP,
     .least = 2,
     .most = -1,
@@ -365,7 +366,9 @@ const struct command command_judge = {
         "be off by a few units of the task's accuracy class, measured where the reference itself "
         "would move that far when its inputs do.\n\n"
         "What a kernel looks like is said in docs/kernel.md; 'smelt gen --plain' writes one to "
-        "start from.\n\n"
+        "start from. Its manifest names the target: kernels for opencl and cuda run on the first "
+        "device there is, which 'smelt doctor' names, and are compared with the plain kernel of "
+        "that target.\n\n"
         "Cases marked `time` are then timed: every kernel and baseline in a process of its own, "
         "started "
         "afresh for every measurement, in random order, until the intervals are narrow or the time "

@@ -24,17 +24,26 @@ struct cell_region *worker_region(const struct worker *worker, int slot, int ten
     return &worker->control->regions[cell_number(worker->control, slot, tensor)];
 }
 
-/* Odd slots lie against the guard behind them, even ones against the one before. Packed ones follow
- * each other, a few lines apart, so that addresses differ in all their bits. */
+/* On a device there are bytes of ours on both sides. Else odd slots lie against the guard behind
+ * them, even ones against the one before. Packed ones follow each other, a few lines apart, so that
+ * addresses differ in all their bits. */
 static void place(const struct worker *worker, struct cell_region *region, size_t *end,
                   size_t bytes, int slot)
 {
-    size_t wanted = round_up(bytes ? bytes : 1, ALIGNMENT);
+    const bool device = worker->launch->device != NULL;
+    const size_t alignment = device ? TARGET_ALIGNMENT : ALIGNMENT;
+    size_t wanted = round_up(bytes ? bytes : 1, alignment);
     region->offset = *end;
     if (worker->packed) {
         region->bytes = wanted;
         region->data = 0;
-        *end += wanted + (size_t)(slot * 5 % 7) * ALIGNMENT;
+        *end += wanted + (size_t)(slot * 5 % 7) * alignment;
+        return;
+    }
+    if (device) { /* which has no pages that cannot be touched */
+        region->bytes = wanted + 2 * (size_t)DEVICE_GUARD;
+        region->data = DEVICE_GUARD;
+        *end += region->bytes;
         return;
     }
     region->bytes = round_up(wanted, PAGE);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "judge/private.h"
+#include "judge/device.h"
 #include "machine/machine.h"
 #include "os/os.h"
 
@@ -110,7 +110,7 @@ bool compile_cached(struct arena *arena, const struct source *source, struct com
     struct error ignored = {0};
     char hex[65];
     const char *folder = directory_cache(arena, "kernels", &ignored);
-    if (!folder || !name_object(arena, source, hex))
+    if (!folder || device_target(source) || !name_object(arena, source, hex))
         return compile_kernel(arena, source, compiled, error); /* nowhere to keep it */
     const char *path = arena_printf(arena, "%s/%s.so", folder, hex);
     if (!object_is_whole(path)) {

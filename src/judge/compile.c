@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "judge/binary.h"
-#include "judge/private.h"
+#include "judge/device.h"
 #include "os/os.h"
 
 enum { COMPILE_SECONDS = 60 };
@@ -102,12 +102,20 @@ bool compile_prepare(struct arena *arena, const struct source *source, struct co
     if (!folder_make(arena, &compiled->folder, error))
         return false;
     compiled->directory = compiled->folder.path;
-    compiled->library = arena_printf(arena, "%s/kernel.so", compiled->directory);
-    return write_source(arena_printf(arena, "%s/kernel.c", compiled->directory), source, error);
+    compiled->target = device_target(source);
+    const struct target *target = compiled->target ? compiled->target : &target_cpu;
+    char name[sizeof compiled->architecture];
+    if (compiled->target)
+        kernel_read_target(source, name, compiled->architecture, sizeof name);
+    compiled->library = arena_printf(arena, "%s/%s", compiled->directory, target->object);
+    return write_source(arena_printf(arena, "%s/%s", compiled->directory, target->source), source,
+                        error);
 }
 
 bool compile_prepared(struct arena *arena, struct compiled *compiled, struct error *error)
 {
+    if (compiled->target)
+        return device_compile(arena, compiled, compile_seconds(), error);
     char *compiler = process_find(arena, getenv("SMELT_CC") ? getenv("SMELT_CC") : "cc");
     if (!compiler) {
         error_set(error, ERROR_MISSING_TOOL, "there is no C compiler");

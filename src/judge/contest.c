@@ -131,7 +131,13 @@ static void shuffle(struct random *random, int *order, int count)
 static bool try_launch(struct round *round, int c)
 {
     const struct contest *contest = round->contest;
-    const struct contestant empty = {.name = "empty", .library = contest->empty, .is_empty = true};
+    const struct contestant *first = &contest->contestants[0];
+    const struct contestant empty = {.name = "empty",
+                                     .library =
+                                         contest->empty_device ? first->library : contest->empty,
+                                     .directory = first->directory,
+                                     .device = contest->empty_device,
+                                     .is_empty = true};
     struct seat *seat = &round->seats[c];
     if (seat->worker > 0 && (!seat->board->may_launch || round->buffers.room == 1))
         seat_leave(seat);
@@ -457,6 +463,7 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
                                       .scratch = scratch,
                                       .threads = contest->threads,
                                       .seconds = contest->call_seconds,
+                                      .device = contest->empty_device,
                                       .layers = ~0U}};
     cpu_set_t before;
     bool pinned = contest->threads == 1 && pin_to_one_core(&before);

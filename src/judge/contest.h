@@ -9,8 +9,10 @@
 enum { CONTEST_MAX = 8, CONTEST_LEAST_ROUNDS = 8, CONTEST_MOST_ROUNDS = 64 };
 
 struct contestant {
-    const char *name;    /* "kernel", "plain" */
-    const char *library; /* shared object */
+    const char *name;                   /* "kernel", "plain" */
+    const char *library;                /* shared object, or what a device loads */
+    const char *directory;              /* of a device: where its driver keeps what it makes */
+    const struct launch_device *device; /* NULL: the processor */
     int64_t scratch;
     bool opens_libraries;    /* see struct launch */
     struct command *command; /* not NULL: an external program instead of a library */
@@ -23,8 +25,9 @@ struct contest {
     const struct ir_binding *binding;
     const struct contestant *contestants; /* first the kernels that are judged, then baselines */
     int count, judged;
-    const char *empty;        /* shared object of a kernel that does nothing */
-    const struct draw *draws; /* as declared, different seeds */
+    const char *empty;                        /* shared object of a kernel that does nothing */
+    const struct launch_device *empty_device; /* on a device: the same; else NULL */
+    const struct draw *draws;                 /* as declared, different seeds */
     int draw_count;
     const struct refresh_pool *pool; /* where values come from: the same draws, turned */
     int threads;

@@ -97,8 +97,7 @@ void fault_quote_line(const struct source *source, const char *said, struct text
     text_printf(out, "%s:%ld: %.*s", source->name, line, (int)length, text ? text : "");
 }
 
-/* Words of the cell's are the kernel's: only what is plain to read is passed on. */
-static void copy_words(char *out, size_t size, const char *words, size_t most)
+void worker_copy_words(char *out, size_t size, const char *words, size_t most)
 {
     size_t n = 0;
     for (; n + 1 < size && n < most && words[n]; n++)
@@ -120,7 +119,7 @@ bool worker_report_end(struct worker *worker, enum waited waited, int status)
     kill(-worker->process.pid, SIGKILL); /* whatever it left behind */
     worker->process.pid = 0;
     worker->seen = *worker->report;
-    copy_words(words, sizeof words, worker->seen.message, sizeof worker->seen.message);
+    worker_copy_words(words, sizeof words, worker->seen.message, sizeof worker->seen.message);
     if (!worker->prepared) {
         snprintf(message, sizeof message, "the cell could not be started: %s",
                  words[0] ? words : "it ended before it was ready");

@@ -19,8 +19,9 @@ static const char prefix[] = "smelt-kernel-";
 
 enum { TRIES = 100 };
 
-/* One level: nothing that is run here makes folders of its own. */
-static void empty(int folder)
+enum { DEPTH = 16 }; /* of folders inside: the caches of drivers have some */
+
+static void empty(int folder, int depth)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = again >= 0 ? fdopendir(again) : NULL;
@@ -28,8 +29,16 @@ static void empty(int folder)
         close(again);
     for (struct dirent *entry; entries && (entry = readdir(entries));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            unlinkat(folder, entry->d_name, 0) != 0)
+            unlinkat(folder, entry->d_name, 0) != 0) {
+            int inner = depth < DEPTH ? openat(folder, entry->d_name,
+                                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                      : -1;
+            if (inner >= 0) {
+                empty(inner, depth + 1);
+                close(inner);
+            }
             unlinkat(folder, entry->d_name, AT_REMOVEDIR);
+        }
     if (entries)
         closedir(entries);
 }
@@ -60,7 +69,7 @@ static void sweep(const char *base)
         int left = lock_folder(folder, entry->d_name);
         if (left < 0)
             continue;
-        empty(left);
+        empty(left, 0);
         unlinkat(folder, entry->d_name, AT_REMOVEDIR);
         close(left);
     }
@@ -99,7 +108,7 @@ void folder_remove(struct folder *folder)
 {
     if (!folder->path)
         return;
-    empty(folder->lock);
+    empty(folder->lock, 0);
     rmdir(folder->path);
     close(folder->lock);
     *folder = (struct folder){.lock = -1};

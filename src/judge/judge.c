@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "judge/private.h"
+#include "judge/device.h"
 #include "os/os.h"
 
 struct judging {
@@ -200,6 +200,7 @@ static struct launch make_launch(const struct judging *judging, const struct che
         .layers = ~0U,
         .deterministic = judging->task->deterministic,
         .count = judging->options->count,
+        .device = device_make(judging->arena, checking->kernel, checking->binding),
     };
 }
 
@@ -419,8 +420,11 @@ static bool compile(struct judging *judging)
         return false;
     verdict->compile_seconds = judging->compiled->seconds;
     struct text flags = text_new(judging->arena);
-    text_add(&flags, "cc");
-    for (const char *const *flag = judge_compiler_flags(); *flag; flag++)
+    const struct target *target = judging->compiled->target;
+    text_add(&flags, target ? target->name : "cc");
+    if (target && judging->compiled->architecture[0])
+        text_printf(&flags, " %s", judging->compiled->architecture);
+    for (const char *const *flag = judge_compiler_flags(); !target && *flag; flag++)
         text_printf(&flags, " %s", *flag);
     verdict->compiler = flags.at;
     if (judging->compiled->done && judging->compiled->inspect)
@@ -555,7 +559,8 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error)
 {
-    if (!room_check_task(arena, task, options, error))
+    if (!device_check_targets(sources, count, error) ||
+        !room_check_task(arena, task, options, error))
         return false;
     struct session session = {.arena = arena,
                               .task = task,

@@ -38,6 +38,7 @@ static void fill_outputs(struct worker *worker, int slot, unsigned char around,
 {
     int inputs = worker->part->input_count, outputs = worker->part->output_count;
     worker->around[slot] = around;
+    worker->inside[slot] = inside;
     for (int o = 0; o <= outputs; o++) {
         const struct cell_region *region = worker_region(worker, slot, inputs + o);
         size_t bytes = o < outputs ? worker_tensor_bytes(worker, worker->part->outputs[o])
@@ -136,6 +137,8 @@ static int64_t memory_limit(const struct worker *worker)
 static bool start_program(struct worker *worker, const char *runner)
 {
     const struct launch *launch = worker->launch;
+    if (launch->device)
+        return worker_start_device(worker);
     const char *const arguments[] = {runner, launch->library, NULL};
     const char *const readable[] = {"/usr/lib", "/lib",          "/lib64",    "/etc/ld.so.cache",
                                     runner,     launch->library, "/dev/null", NULL};
@@ -185,7 +188,8 @@ bool worker_start_cell(struct worker *worker, const char *runner)
         return false;
     /* the cell has all pages of its buffers made */
     double paging = (double)(worker->input_bytes + worker->output_bytes) / 1e8;
-    enum waited waited = worker_wait(worker, LOAD_SECONDS + paging, &status);
+    double loading = worker->launch->device ? LOAD_SECONDS : 0; /* drivers compile then */
+    enum waited waited = worker_wait(worker, LOAD_SECONDS + paging + loading, &status);
     if (waited != WAITED_STOPPED)
         return waited == WAITED_TOO_LONG
                    ? worker_fail(worker, OUTCOME_JUDGE_FAULT, "the cell did not start in time")
@@ -194,7 +198,8 @@ bool worker_start_cell(struct worker *worker, const char *runner)
     worker->result->layers = worker->process.layers;
     if (cell_status(worker, "\nSeccomp:") != SECCOMP_FILTERED)
         worker->result->layers &= ~(unsigned)SANDBOX_SECCOMP;
-    waited = worker_continue(worker, worker->launch->seconds, &status);
+    waited = worker_continue(worker, worker->launch->seconds + loading, &status);
+    worker->called = false;
     if (waited == WAITED_TOO_LONG)
         return worker_fail(worker, OUTCOME_TIMEOUT, "the kernel could not be loaded in time");
     if (waited != WAITED_STOPPED)
@@ -211,9 +216,10 @@ static bool call_slot(struct worker *worker, int slot)
 {
     worker->control->call_count = 1;
     worker->control->calls[0] = (uint16_t)slot;
-    worker->report->returned = 0;
+    worker->control->phase = CELL_WHOLE;
+    worker->report->returned = worker->report->failed = worker->report->changed = 0;
     int status = 0;
-    enum waited waited = worker_continue(worker, worker->launch->seconds, &status);
+    enum waited waited = worker_continue(worker, worker_patience(worker), &status);
     if (waited != WAITED_STOPPED)
         return worker_report_end(worker, waited, status);
     if (worker->report->state != CELL_DONE)
@@ -226,7 +232,7 @@ static bool call_slot(struct worker *worker, int slot)
                  returned);
         return worker_fail(worker, OUTCOME_LAUNCH_ERROR, message);
     }
-    return true;
+    return !worker->launch->device || worker_device_good(worker, slot);
 }
 
 /* What lies around the data must be as it was. */
@@ -258,7 +264,8 @@ static bool surroundings_intact(struct worker *worker, int slot)
 
 bool worker_call(struct worker *worker, int slot)
 {
-    return call_slot(worker, slot) && surroundings_intact(worker, slot);
+    return call_slot(worker, slot) && surroundings_intact(worker, slot) &&
+           (!worker->launch->device || worker_gaps_intact(worker, slot));
 }
 
 void worker_output_pointers(const struct worker *worker, int slot, const void **pointers)
@@ -423,24 +430,29 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
         result->outcome = OUTCOME_OK;
 }
 
-/* The cell's runner lies beside smelt, or where it was installed. */
-const char *launch_find_runner(struct arena *arena)
+/* Programs of ours lie beside smelt, or where they were installed. */
+const char *launch_find_program(struct arena *arena, const char *name, const char *variable)
 {
     const char *own = process_own_path(arena);
     const char *slash = own ? strrchr(own, '/') : NULL;
-    const char *chosen = getenv("SMELT_CELL");
+    const char *chosen = getenv(variable);
     if (chosen && *chosen)
         return chosen;
     if (slash) {
-        static const char *const places[] = {"smelt-cell", "../libexec/smelt/smelt-cell",
-                                             "../smelt-cell"};
+        static const char *const places[] = {"", "../libexec/smelt/", "../"};
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-            const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - own), own, places[i]);
+            const char *path =
+                arena_printf(arena, "%.*s/%s%s", (int)(slash - own), own, places[i], name);
             if (access(path, X_OK) == 0)
                 return path;
         }
     }
     return NULL;
+}
+
+const char *launch_find_runner(struct arena *arena)
+{
+    return launch_find_program(arena, "smelt-cell", "SMELT_CELL");
 }
 
 /* What runs in the worker, in a struct so that it can run inside memory_try: unwinding must not
@@ -498,6 +510,12 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
         error_set(error, ERROR_MISSING_TOOL, "the runner 'smelt-cell' is not found");
         error_hint(error, "it is built by make, beside smelt; SMELT_CELL names another");
         return false;
+    }
+    if (launch->device && launch->device->problem) {
+        arena_release(&arena);
+        *result = (struct launch_result){.outcome = OUTCOME_LAUNCH_ERROR};
+        snprintf(result->message, sizeof result->message, "%s", launch->device->problem);
+        return true;
     }
     sandbox_available(); /* found out once, here, not in every worker */
     struct launch_result *shared =

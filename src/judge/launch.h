@@ -4,7 +4,7 @@
 #ifndef SMELT_JUDGE_LAUNCH_H
 #define SMELT_JUDGE_LAUNCH_H
 
-#include "judge/private.h"
+#include "judge/device.h"
 #include "runtime/cell.h"
 
 enum { PAGE = 4096, ALIGNMENT = 64, LOAD_SECONDS = 10, MOST_THREADS = 1024 };
@@ -19,14 +19,16 @@ struct worker {
     char *inputs, *outputs;           /* the two files, mapped */
     size_t input_bytes, output_bytes; /* what the slots take */
     size_t room;                      /* of the files: so many times that, to lie elsewhere */
-    int descriptors[4];
+    int descriptors[5];               /* the last one of devices: what is launched */
     struct sandbox_process process;
+    bool called;   /* a call was made: a driver compiles the last bit when it comes to it */
     bool prepared; /* the cell stood ready before anything of the kernel ran */
     bool again;    /* another cell ran here before, and could leave nothing behind */
     int slots;
     int side;    /* of the guard the first slot lies against: 0 before it, 1 behind */
     bool packed; /* slots close together, without guards: for timing */
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
+    unsigned char inside[CELL_MAX_SLOTS]; /* and outputs and scratch themselves */
 };
 
 enum waited {
@@ -54,6 +56,8 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status);
 enum waited worker_continue(struct worker *worker, double seconds, int *status);
 /* Says why the cell ended or did not stop; returns false. */
 bool worker_report_end(struct worker *worker, enum waited waited, int status);
+/* Words of the cell's are the kernel's: only what is plain to read is passed on. */
+void worker_copy_words(char *out, size_t size, const char *words, size_t most);
 void worker_output_pointers(const struct worker *worker, int slot, const void **pointers);
 /* Rubbish over the outputs and scratch of a slot, and around them. */
 void worker_poison_outputs(struct worker *worker, int slot, unsigned char poison);
@@ -62,10 +66,22 @@ bool worker_call(struct worker *worker, int slot);
 /* The hash of all outputs of a slot. */
 uint64_t worker_output_hash(const struct worker *worker, int slot);
 
+/* ---- devices (device_cell.c) ---- */
+
+bool worker_start_device(struct worker *worker);
+/* Seconds for the next call: the first one on a device is given more. */
+double worker_patience(struct worker *worker);
+/* What the cell of a device says after a call, as far as it speaks against the kernel. */
+bool worker_device_good(struct worker *worker, int slot);
+/* The bytes between the buffers of a device are as they were. */
+bool worker_gaps_intact(struct worker *worker, int slot);
+
 /* One draw of a sampled case, in the only slot: see sample.c. */
 bool sample_check_draw(struct worker *worker, int number, int side);
 
 /* The path of smelt-cell; NULL when it is not found. */
 const char *launch_find_runner(struct arena *arena);
+/* The same of another program that lies beside smelt; `variable` of the environment overrides. */
+const char *launch_find_program(struct arena *arena, const char *name, const char *variable);
 
 #endif

@@ -13,15 +13,20 @@
 
 enum { JUDGE_MAX_DRAWS = 8 };
 
+struct target;        /* target/target.h */
+struct launch_device; /* device.h */
+
 /* ---- compiling (compile.c) ---- */
 
 struct compiled {
-    bool done;             /* the kernel compiled */
-    const char *library;   /* path of the shared object, when done */
-    const char *directory; /* private; removed by compiled_release */
-    struct folder folder;  /* the same */
-    const char *output;    /* what the compiler said */
-    unsigned layers;       /* it was confined by */
+    bool done;                   /* the kernel compiled */
+    const char *library;         /* path of the shared object, when done */
+    const char *directory;       /* private; removed by compiled_release */
+    struct folder folder;        /* the same */
+    const char *output;          /* what the compiler said */
+    const struct target *target; /* NULL: the processor */
+    char architecture[32];       /* of a device; "": its own */
+    unsigned layers;             /* it was confined by */
     double seconds;
     bool inspect;               /* wanted: look at what was made of it */
     struct binary_facts binary; /* when done and wanted */
@@ -258,9 +263,10 @@ struct launch {
     const struct draw *draws;
     int draw_count;
     bool deterministic;
-    bool opens_libraries;            /* a baseline of ours: it may read the system's libraries */
-    const struct sampling *sampling; /* instead of draws: a case too large to evaluate whole */
-    bool count;                      /* what the processor counts while it is called */
+    bool opens_libraries;               /* a baseline of ours: it may read the system's libraries */
+    const struct launch_device *device; /* NULL: the processor */
+    const struct sampling *sampling;    /* instead of draws: a case too large to evaluate whole */
+    bool count;                         /* what the processor counts while it is called */
 };
 
 struct launch_result {

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "gen/gen.h"
 #include "judge/command.h"
+#include "judge/device.h"
 
 /* ---- names ---- */
 
@@ -65,8 +67,35 @@ static bool compile_variant(struct arena *arena, const char *name,
     return false;
 }
 
-bool rival_make(struct arena *arena, const char *name, bool asked, const struct ir_program *program,
-                struct rival *rival, struct error *error)
+/* The baselines of a device: the plain kernel of its own, and kernels of people. */
+static enum baseline_answer make_device(struct arena *arena, const struct target *target,
+                                        const char *name, const struct ir_program *program,
+                                        struct baseline *baseline, struct error *reason)
+{
+    if (strcmp(name, "plain") != 0) {
+        enum baseline_answer answer = baseline_make(arena, name, program, baseline, reason);
+        if (answer == BASELINE_READY && !baseline->command &&
+            device_target(baseline->variants[0].source) == target)
+            return answer;
+        if (answer == BASELINE_READY)
+            error_set(reason, ERROR_USAGE, "it is not for target %s", target->name);
+        return answer == BASELINE_READY ? BASELINE_DOES_NOT_APPLY : answer;
+    }
+    static const struct gen_contract nothing = {0};
+    struct text text = text_new(arena);
+    struct source *source = arena_new(arena, struct source);
+    *baseline = (struct baseline){.name = name, .variant_count = 1};
+    if (!gen_plain_device(&text, program, target->name, &nothing)) {
+        error_set(reason, ERROR_USAGE, "there is no plain kernel for target %s", target->name);
+        return BASELINE_DOES_NOT_APPLY;
+    }
+    *source = (struct source){target->source, text.at, text.length};
+    baseline->variants[0] = (struct baseline_variant){.setup = "", .source = source};
+    return BASELINE_READY;
+}
+
+bool rival_make(struct arena *arena, const char *name, bool asked, const struct target *target,
+                const struct ir_program *program, struct rival *rival, struct error *error)
 {
     struct baseline baseline;
     struct error reason = {0};
@@ -77,7 +106,9 @@ bool rival_make(struct arena *arena, const char *name, bool asked, const struct 
             rival->name);
         return true;
     }
-    enum baseline_answer answer = baseline_make(arena, name, program, &baseline, &reason);
+    enum baseline_answer answer =
+        target ? make_device(arena, target, name, program, &baseline, &reason)
+               : baseline_make(arena, name, program, &baseline, &reason);
     rival->name = baseline.name;
     rival->command = baseline.command;
     if (answer == BASELINE_DOES_NOT_APPLY || (answer == BASELINE_FAILED && !asked)) {
@@ -104,15 +135,19 @@ void rival_release(struct rival *rival)
 
 /* ---- choosing ---- */
 
-struct contestant rival_contestant(const struct participant *participant,
-                                   const struct task_case *task_case)
+struct contestant rival_contestant(struct arena *arena, const struct participant *participant,
+                                   const struct task_case *task_case,
+                                   const struct ir_binding *binding)
 {
     struct contestant contestant = {.name = participant->name,
                                     .library = participant->compiled.library,
+                                    .directory = participant->compiled.directory,
                                     .opens_libraries = participant->opens_libraries,
                                     .command = participant->command};
-    if (participant->kernel)
+    if (participant->kernel) {
         contestant.scratch = kernel_scratch(participant->kernel, task_case->sizes);
+        contestant.device = device_make(arena, participant->kernel, binding);
+    }
     return contestant;
 }
 
@@ -132,7 +167,8 @@ static bool check(struct arena *arena, const struct participant *participant,
                             .layers = ~0U,
                             .draws = contest->draws,
                             .draw_count = contest->draw_count,
-                            .opens_libraries = participant->opens_libraries};
+                            .opens_libraries = participant->opens_libraries,
+                            .device = device_make(arena, participant->kernel, contest->binding)};
     if (!launch_check(&launch, &result, error))
         return false;
     if (result.outcome == OUTCOME_JUDGE_FAULT)
@@ -164,7 +200,7 @@ choose_fastest(struct arena *arena, const struct participant *const *who, int co
     struct contestant contestants[BASELINE_VARIANTS];
     static struct standing standings[CONTEST_MAX];
     for (int c = 0; c < count; c++)
-        contestants[c] = rival_contestant(who[c], task_case);
+        contestants[c] = rival_contestant(arena, who[c], task_case, contest.binding);
     contest.contestants = contestants;
     contest.count = contest.judged = count;
     contest.seconds = 0.1;

@@ -35,16 +35,17 @@ struct rival {
 const char *const *rival_names(struct arena *arena, const struct task *task,
                                const struct judge_options *options);
 /*
- * Compiles all ways to set it up. A baseline that does not apply has a problem, and that is fine;
- * false when it cannot be had at all. Not asked for (but named by the task): no program is started,
- * and whatever goes wrong is a problem of the baseline's.
+ * Compiles all ways to set it up; target NULL: for the processor. A baseline that does not apply
+ * has a problem, and that is fine; false when it cannot be had at all. Not asked for (but named by
+ * the task): no program is started, and whatever goes wrong is a problem of the baseline's.
  */
-bool rival_make(struct arena *arena, const char *name, bool asked, const struct ir_program *program,
-                struct rival *rival, struct error *error);
+bool rival_make(struct arena *arena, const char *name, bool asked, const struct target *target,
+                const struct ir_program *program, struct rival *rival, struct error *error);
 void rival_release(struct rival *rival);
 
-struct contestant rival_contestant(const struct participant *participant,
-                                   const struct task_case *task_case);
+struct contestant rival_contestant(struct arena *arena, const struct participant *participant,
+                                   const struct task_case *task_case,
+                                   const struct ir_binding *binding);
 /*
  * The way to set a baseline up that is right in this case and fastest, found by trying. NULL with
  * *problem: none works, and why. NULL without: it does not hold for the case, or the judge failed

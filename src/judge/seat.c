@@ -140,8 +140,8 @@ static void choose_slots(struct timer *timer, int calls)
 static double run_batch(struct timer *timer, int calls)
 {
     struct worker *worker = &timer->worker;
-    worker->report->returned = 0;
-    unsigned patience = (unsigned)(timer->contest->call_seconds * calls) + 2;
+    worker->report->returned = worker->report->failed = 0;
+    unsigned patience = (unsigned)(worker_patience(worker) * calls) + 2;
     siginfo_t information = {0};
     alarm_rang = 0;
     alarm(patience);
@@ -165,7 +165,22 @@ static double run_batch(struct timer *timer, int calls)
         worker_fail(worker, OUTCOME_CHEAT, "the kernel behaved differently when it was timed");
         return -1;
     }
+    if (worker->launch->device && !worker_device_good(worker, timer->slots[0]))
+        return -1;
     return end - start;
+}
+
+/* On a device copying is not on the clock. */
+static bool run_copying(struct timer *timer, enum cell_phase phase)
+{
+    struct cell_control *control = timer->worker.control;
+    if (!timer->worker.launch->device)
+        return true;
+    control->phase = phase;
+    bool good = run_batch(timer, (int)control->call_count) >= 0;
+    timer->stood = cell_cpu_seconds(timer);
+    control->phase = CELL_RUN;
+    return good;
 }
 
 /* Out of the caches: what the calls will read and write, and nothing else is ours to choose. */
@@ -227,8 +242,10 @@ static bool play_batch(struct timer *timer, const struct order *order, double *s
     if (!still)
         return worker_fail(&timer->worker, OUTCOME_CHEAT,
                            "the kernel ran while it should have stood still");
+    if (!run_copying(timer, CELL_UPLOAD))
+        return false;
     *seconds = run_batch(timer, order->calls);
-    if (*seconds < 0)
+    if (*seconds < 0 || !run_copying(timer, CELL_DOWNLOAD))
         return false;
     timer->stood = cell_cpu_seconds(timer);
     if (!order->counts || timer->contestant->is_empty)
@@ -260,7 +277,7 @@ static bool launch_cell(struct timer *timer, const char *runner, uint64_t seed)
     timer->played = timer->compared = 0;
     find_buffers(timer);
     bool good = worker_start_cell(worker, runner);
-    worker->again = good && (timer->result.layers & SANDBOX_SECCOMP);
+    worker->again = good && !worker->launch->device && (timer->result.layers & SANDBOX_SECCOMP);
     return good;
 }
 
@@ -317,6 +334,8 @@ static void be_worker(void *context)
     struct timer timer = {.contest = contest, .contestant = contestant, .stood = -1};
     launch.library = contestant->library;
     launch.opens_libraries = contestant->opens_libraries;
+    launch.directory = contestant->directory;
+    launch.device = contestant->device;
     timer.result.outcome = OUTCOME_JUDGE_FAULT;
     timer.worker = *buffers;
     timer.worker.launch = &launch;

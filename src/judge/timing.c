@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "judge/command.h"
+#include "judge/device.h"
 #include "judge/refresh.h"
 #include "judge/rival.h"
 #include "machine/machine.h"
@@ -27,6 +28,7 @@ struct timing {
     struct judge_draws *draws;
     uint64_t seed;
     struct error *error;
+    const struct target *target; /* NULL: the processor */
     struct compiled empty;
     struct participant *judged;
     int judged_count;
@@ -72,6 +74,8 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
     struct machine_work work = {.operations = ir_operations(binding),
                                 .threads = timing->options->threads,
                                 .number = MACHINE_F32};
+    if (timing->target)
+        return 0;
     machine_describe(&machine, "");
     if (machine_rates_load(timing->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
         return 0;
@@ -165,6 +169,7 @@ static struct contest make_contest(const struct timing *timing, const struct tas
     return (struct contest){
         .binding = binding,
         .empty = timing->empty.library,
+        .empty_device = timing->target ? device_make_empty(timing->arena, timing->target) : NULL,
         .draws = draws,
         .draw_count = TIMING_DRAWS,
         .pool = refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs),
@@ -235,7 +240,7 @@ static bool play_group(struct timing *timing, const struct task_case *task_case,
         for (int i = 0; i < field->baseline_count; i++)
             who[count++] = &field->baselines[i];
         for (int c = 0; c < count; c++)
-            contestants[c] = rival_contestant(who[c], task_case);
+            contestants[c] = rival_contestant(timing->arena, who[c], task_case, contest.binding);
         contest.contestants = contestants;
         contest.count = count;
         fault = false;
@@ -323,10 +328,13 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
                                      .kernel = kernel,
                                      .verdict = candidates[i].verdict};
     }
+    timing->target = count > 0 ? device_target(candidates[0].source) : NULL;
     for (int i = 0; i < baselines; i++)
-        if (!rival_make(timing->arena, names[i], asked, program,
+        if (!rival_make(timing->arena, names[i], asked, timing->target, program,
                         &timing->rivals[timing->rival_count++], timing->error))
             return false;
+    if (timing->target)
+        return true;
     return compile_cached(timing->arena, &empty, &timing->empty, timing->error) &&
            timing->empty.done;
 }

@@ -82,6 +82,36 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
     tool_run_most(arena, arguments, folder, seconds, OUTPUT_MOST, run);
 }
 
+/* Runs it and listens. */
+static void run_confined(struct arena *arena, const struct sandbox_policy *policy,
+                         struct sandbox_program program, size_t most, struct tool_run *run)
+{
+    int ends[2], status = 0;
+    char *output = arena_alloc(arena, most + 1); /* nothing is allocated once it runs */
+    *run = (struct tool_run){.output = output};
+    sandbox_available();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    program.output = ends[1];
+    double start = clock_seconds();
+    pid_t self = getpid(), worker = fork();
+    if (worker == 0) {
+        sandbox_follow(self);
+        close(ends[0]);
+        _exit(run_in_worker(policy, &program));
+    }
+    close(ends[1]);
+    bool heard = worker > 0 && read_all(ends[0], output, most, run);
+    close(ends[0]);
+    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
+        ;
+    run->seconds = clock_seconds() - start;
+    int code = worker > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : WORKER_FAILED;
+    run->started = code < WORKER_FAILED && heard;
+    run->in_time = code != WORKER_LATE;
+    run->status = code < WORKER_LATE ? code : -1;
+}
+
 void tool_run_most(struct arena *arena, const char *const *arguments, const char *folder,
                    int seconds, size_t most, struct tool_run *run)
 {
@@ -98,29 +128,22 @@ void tool_run_most(struct arena *arena, const char *const *arguments, const char
                                     .memory = (int64_t)4 << 30,
                                     .file_bytes = 256 << 20,
                                     .seconds = seconds};
-    int ends[2], status = 0;
-    char *output = arena_alloc(arena, most + 1); /* nothing is allocated once it runs */
-    *run = (struct tool_run){.output = output};
-    sandbox_available();
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
     struct sandbox_program program = {
-        .arguments = arguments, .environment = environment, .directory = folder, .output = ends[1]};
-    double start = clock_seconds();
-    pid_t self = getpid(), worker = fork();
-    if (worker == 0) {
-        sandbox_follow(self);
-        close(ends[0]);
-        _exit(run_in_worker(&policy, &program));
-    }
-    close(ends[1]);
-    bool heard = worker > 0 && read_all(ends[0], output, most, run);
-    close(ends[0]);
-    while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
-        ;
-    run->seconds = clock_seconds() - start;
-    int code = worker > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : WORKER_FAILED;
-    run->started = code < WORKER_FAILED && heard;
-    run->in_time = code != WORKER_LATE;
-    run->status = code < WORKER_LATE ? code : -1;
+        .arguments = arguments, .environment = environment, .directory = folder};
+    run_confined(arena, &policy, program, most, run);
+}
+
+void tool_run_needing(struct arena *arena, const char *const *arguments, const char *folder,
+                      int seconds, const struct tool_needs *needs, struct tool_run *run)
+{
+    struct sandbox_policy policy = {.layers = ~0U,
+                                    .readable = needs->readable,
+                                    .writable = needs->writable,
+                                    .moves_files = true,
+                                    .calls = SANDBOX_CALLS_DEVICE,
+                                    .file_bytes = 256 << 20,
+                                    .seconds = seconds};
+    struct sandbox_program program = {
+        .arguments = arguments, .environment = needs->environment, .directory = folder};
+    run_confined(arena, &policy, program, OUTPUT_MOST, run);
 }

@@ -20,6 +20,13 @@ struct tool_run {
 /* Runs it confined: it reads the system's own files and writes into the folder, nothing else. */
 void tool_run(struct arena *arena, const char *const *arguments, const char *folder, int seconds,
               struct tool_run *run);
+/* What a tool needs that others do not. */
+struct tool_needs {
+    const char *const *readable, *const *writable, *const *environment; /* end with NULL */
+};
+/* The same for one with needs of its own: a driver. Its memory is not limited. */
+void tool_run_needing(struct arena *arena, const char *const *arguments, const char *folder,
+                      int seconds, const struct tool_needs *needs, struct tool_run *run);
 /* The same, keeping up to `most` bytes of what it says. */
 void tool_run_most(struct arena *arena, const char *const *arguments, const char *folder,
                    int seconds, size_t most, struct tool_run *run);

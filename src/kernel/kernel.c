@@ -420,6 +420,30 @@ static bool read_lines(struct manifest *m, const struct source *source, size_t a
     return steps_finish(m, head) && check_head(m, source, at) && good;
 }
 
+bool kernel_read_target(const struct source *source, char *target, char *architecture, size_t size)
+{
+    size_t at = pass_empty_lines(source);
+    *target = *architecture = 0;
+    if (at >= source->length || !piece_starts(line_at(source, at), HEAD))
+        return false;
+    for (at = line_after(source, at); at < source->length; at = line_after(source, at)) {
+        struct place line = line_at(source, at);
+        if (!piece_starts(line, "//") || after_slashes(line).length == 0)
+            break;
+        struct place rest = after_slashes(line), word = piece_word(&rest);
+        if (word.length != strlen("target") || !piece_starts(word, "target"))
+            continue;
+        word = piece_word(&rest);
+        if (word.length >= size || rest.length >= size)
+            return false;
+        memcpy(target, source->text + word.offset, word.length);
+        memcpy(architecture, source->text + rest.offset, rest.length);
+        target[word.length] = architecture[rest.length] = 0;
+        return true;
+    }
+    return false;
+}
+
 static bool names_device_code(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -507,9 +531,34 @@ bool kernel_holds(const struct kernel *kernel, const int64_t *sizes, const struc
     return true;
 }
 
+/* Where the buffers before this one end, or, of the one past the last, what all take. */
+static int64_t buffers_end(const struct kernel *kernel, int number, const int64_t *sizes)
+{
+    int64_t end = 0;
+    for (int i = 0; i < number; i++) {
+        int64_t bytes = kernel_buffer_bytes(&kernel->buffers[i], sizes);
+        if (i > 0)
+            end = (end + KERNEL_GAP + KERNEL_ALIGNMENT - 1) / KERNEL_ALIGNMENT * KERNEL_ALIGNMENT;
+        if (bytes < 0 || bytes > INT64_MAX / 4 || end > INT64_MAX / 4)
+            return -1;
+        end += bytes;
+    }
+    return end;
+}
+
+int64_t kernel_buffer_offset(const struct kernel *kernel, int number, const int64_t *sizes)
+{
+    int64_t end = buffers_end(kernel, number, sizes);
+    if (end < 0 || number == 0)
+        return end;
+    return (end + KERNEL_GAP + KERNEL_ALIGNMENT - 1) / KERNEL_ALIGNMENT * KERNEL_ALIGNMENT;
+}
+
 int64_t kernel_scratch(const struct kernel *kernel, const int64_t *sizes)
 {
     int64_t bytes = 0;
+    if (kernel->buffer_count > 0)
+        return buffers_end(kernel, kernel->buffer_count, sizes);
     if (!kernel->scratch)
         return 0;
     return ir_size_eval(kernel->scratch, sizes, &bytes) && bytes >= 0 ? bytes : -1;

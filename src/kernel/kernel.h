@@ -99,6 +99,8 @@ enum {
     KERNEL_MAX_STEPS = 4096,
     KERNEL_MAX_ARGUMENTS = 256, /* of one launch */
     KERNEL_MAX_REPEATS = 4,     /* inside each other */
+    KERNEL_ALIGNMENT = 512,     /* of tensors and buffers on a device, bytes */
+    KERNEL_GAP = 4096,          /* at least so many bytes lie between buffers */
 };
 
 /* Whether it runs on a device, by the steps of its manifest, and not by a call of `kernel`. */
@@ -114,8 +116,14 @@ void kernel_print_manifest(struct text *out, const struct kernel *kernel,
 void kernel_print_instance(struct text *out, const struct ir_part *part);
 /* Whether it may be called at these sizes (one per symbol); else *which is the fact that fails. */
 bool kernel_holds(const struct kernel *kernel, const int64_t *sizes, const struct ir_fact **which);
-/* Bytes of scratch at these sizes; -1 when that overflows or is negative. */
+/* The target and architecture ("" when there is none) a source names, before it is parsed. False:
+ * it names none, or one longer than `size`. */
+bool kernel_read_target(const struct source *source, char *target, char *architecture, size_t size);
+/* Bytes of scratch at these sizes, on a device of all buffers with the gaps between them; -1 when
+ * that overflows or is negative. */
 int64_t kernel_scratch(const struct kernel *kernel, const int64_t *sizes);
+/* Where in the scratch a buffer of a device lies; -1 when that overflows. */
+int64_t kernel_buffer_offset(const struct kernel *kernel, int number, const int64_t *sizes);
 /* Bytes of a buffer at these sizes; -1 when that overflows or is negative. */
 int64_t kernel_buffer_bytes(const struct kernel_buffer *buffer, const int64_t *sizes);
 

@@ -149,7 +149,8 @@ static bool apply_landlock(const struct sandbox_policy *policy)
     for (int i = 0; good && policy->readable && policy->readable[i]; i++)
         good = landlock_allow((int)ruleset, policy->readable[i], reading);
     for (int i = 0; good && policy->writable && policy->writable[i]; i++)
-        good = landlock_allow((int)ruleset, policy->writable[i], all & ~refer);
+        good = landlock_allow((int)ruleset, policy->writable[i],
+                              policy->moves_files ? all : all & ~refer);
     good = good && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close((int)ruleset);
@@ -252,8 +253,8 @@ _Noreturn static void run_confined(const struct sandbox_policy *policy,
     if ((wants(policy, available, SANDBOX_LIMITS) && !apply_limits(policy)) ||
         (wants(policy, available, SANDBOX_LANDLOCK) && !apply_landlock(policy)) ||
         (wants(policy, available, SANDBOX_PRIVILEGES) && !apply_privileges()) ||
-        (wants(policy, available, SANDBOX_SECCOMP) && policy->calls == SANDBOX_CALLS_COMPILER &&
-         !seccomp_for_compiler()))
+        (wants(policy, available, SANDBOX_SECCOMP) && policy->calls != SANDBOX_CALLS_ALL &&
+         !seccomp_for_compiler(policy->calls == SANDBOX_CALLS_DEVICE)))
         _exit(FAILED_LAYER);
     execve(program->arguments[0], (char *const *)program->arguments,
            program->environment ? (char *const *)program->environment : nothing);
@@ -345,7 +346,7 @@ static bool try_landlock(void)
 }
 static bool try_seccomp(void)
 {
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && seccomp_for_compiler();
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && seccomp_for_compiler(false);
 }
 
 /* SMELT_SANDBOX_WITHOUT="user pid": as if the host did not offer these. */

@@ -49,12 +49,14 @@ unsigned sandbox_available(void);
 /* "limits privileges user pid ..." */
 void sandbox_print_layers(struct text *out, unsigned layers);
 
-enum sandbox_calls { SANDBOX_CALLS_ALL, SANDBOX_CALLS_COMPILER };
+/* DEVICE: a compiler's, and those that drivers of devices make. */
+enum sandbox_calls { SANDBOX_CALLS_ALL, SANDBOX_CALLS_COMPILER, SANDBOX_CALLS_DEVICE };
 
 struct sandbox_policy {
     unsigned layers;             /* wanted; what the host lacks is left out */
     const char *const *readable; /* paths it may read and execute, ends with NULL */
     const char *const *writable; /* paths it may also write below, ends with NULL */
+    bool moves_files;            /* from one folder to another, where both may be written */
     enum sandbox_calls calls;    /* a cell installs its own filter later */
     int64_t memory;              /* bytes of address space; 0: no limit */
     int64_t stack;               /* bytes of a thread's stack; 0: as it is here */

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* Denies what no compiler needs: other processes, the network, mounts, namespaces, the kernel's
- * insides. For the calling process and its children; needs no_new_privs. */
-bool seccomp_for_compiler(void);
+ * insides. For the calling process and its children; needs no_new_privs. A driver of a device needs
+ * a little more. */
+bool seccomp_for_compiler(bool with_driver);
 
 #endif

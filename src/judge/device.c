@@ -1,0 +1,291 @@
+/*
+ * Kernels that are launched on a device: from manifest and sizes to the list of launches a cell
+ * does, and compiling, in the confined process that runs the driver.
+ */
+#include "judge/device.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/launch.h"
+#include "os/os.h"
+
+const struct target *device_target(const struct source *source)
+{
+    char name[32], architecture[32];
+    const struct target *target =
+        kernel_read_target(source, name, architecture, sizeof name) ? target_find(name) : NULL;
+    return target && target->open ? target : NULL;
+}
+
+bool device_check_targets(const struct source *const *sources, int count, struct error *error)
+{
+    for (int i = 1; i < count; i++) {
+        const struct target *first = device_target(sources[0]), *other = device_target(sources[i]);
+        if (first == other)
+            continue;
+        error_set(error, ERROR_USAGE, "%s is for target %s, %s for target %s", sources[0]->name,
+                  first ? first->name : "cpu", sources[i]->name, other ? other->name : "cpu");
+        error_hint(error, "judge kernels of different targets one after the other");
+        return false;
+    }
+    return true;
+}
+
+/* ---- the program ---- */
+
+struct packing {
+    struct arena *arena;
+    const struct kernel *kernel;
+    const struct ir_binding *binding;
+    struct launch_device *device;
+    struct cell_steps VECTOR(struct cell_step) steps;
+    struct cell_arguments VECTOR(struct cell_argument) arguments;
+};
+
+static bool fail(struct packing *packing, const char *format, const char *what, const char *name)
+{
+    packing->device->problem = arena_printf(packing->arena, format, what, name);
+    return false;
+}
+
+static bool evaluate(struct packing *packing, const struct ir_size *size, int64_t least,
+                     int64_t missing, const char *what, const char *name, int64_t *value)
+{
+    *value = missing;
+    if (!size || (ir_size_eval(size, packing->binding->sizes, value) && *value >= least &&
+                  *value <= INT_MAX))
+        return true;
+    return fail(packing, "the %s of '%s' is not possible at these sizes", what, name);
+}
+
+static struct cell_argument pack_argument(const struct packing *packing,
+                                          struct kernel_argument argument)
+{
+    struct cell_argument out = {.number = argument.number};
+    switch (argument.kind) {
+    case KERNEL_TENSOR: out.kind = CELL_TENSOR; break;
+    case KERNEL_BUFFER: out.kind = CELL_BUFFER; break;
+    case KERNEL_COUNTER: out.kind = CELL_COUNTER; break;
+    case KERNEL_SIZE:
+        out.kind = CELL_INTEGER;
+        out.integer = packing->binding->sizes[argument.number];
+        break;
+    case KERNEL_SCALAR:
+        out.kind = CELL_REAL;
+        out.real = packing->binding->scalars[argument.number];
+        break;
+    }
+    return out;
+}
+
+static bool pack_step(struct packing *packing, const struct kernel_step *step)
+{
+    static const int kinds[] = {
+        [KERNEL_LAUNCH] = CELL_LAUNCH, [KERNEL_REPEAT] = CELL_REPEAT, [KERNEL_END] = CELL_END};
+    struct cell_step *out = vector_add(packing->arena, &packing->steps);
+    *out = (struct cell_step){.kind = kinds[step->kind],
+                              .first_argument = (uint32_t)packing->arguments.count,
+                              .argument_count = (uint32_t)step->argument_count};
+    const char *name = step->name ? step->name : "";
+    if (strlen(name) >= sizeof out->name)
+        return fail(packing, "a %s has too long a name: '%.200s'", "function", name);
+    memcpy(out->name, name, strlen(name));
+    for (int d = 0; d < 3; d++)
+        if (!evaluate(packing, step->grid[d], 0, 1, "grid", name, &out->grid[d]) ||
+            !evaluate(packing, step->block[d], 1, 1, "block", name, &out->block[d]))
+            return false;
+    for (int i = 0; i < step->argument_count; i++)
+        vector_push(packing->arena, &packing->arguments,
+                    pack_argument(packing, step->arguments[i]));
+    return evaluate(packing, step->shared, 0, 0, "shared memory", name, &out->shared) &&
+           evaluate(packing, step->count, 0, 0, "repeat", name, &out->count);
+}
+
+static void pack_all(struct packing *packing)
+{
+    const struct kernel *kernel = packing->kernel;
+    const int64_t *sizes = packing->binding->sizes;
+    struct cell_program head = {.magic = CELL_MAGIC,
+                                .step_count = (uint32_t)packing->steps.count,
+                                .argument_count = (uint32_t)packing->arguments.count,
+                                .buffer_count = (uint32_t)kernel->buffer_count};
+    struct text all = text_new(packing->arena);
+    text_add_bytes(&all, (const char *)&head, sizeof head);
+    text_add_bytes(&all, (const char *)packing->steps.at,
+                   packing->steps.count * sizeof *packing->steps.at);
+    text_add_bytes(&all, (const char *)packing->arguments.at,
+                   packing->arguments.count * sizeof *packing->arguments.at);
+    for (int i = 0; i < kernel->buffer_count; i++) {
+        struct cell_buffer buffer = {.offset = (uint64_t)kernel_buffer_offset(kernel, i, sizes),
+                                     .bytes =
+                                         (uint64_t)kernel_buffer_bytes(&kernel->buffers[i], sizes),
+                                     .zero = kernel->buffers[i].zero};
+        text_add_bytes(&all, (const char *)&buffer, sizeof buffer);
+    }
+    packing->device->program = all.at;
+    packing->device->bytes = all.length;
+}
+
+const struct launch_device *device_make(struct arena *arena, const struct kernel *kernel,
+                                        const struct ir_binding *binding)
+{
+    const struct target *target = target_find(kernel->target);
+    if (!target || !target->open)
+        return NULL;
+    struct launch_device *device = arena_new(arena, struct launch_device);
+    *device = (struct launch_device){.target = target, .kernel = kernel};
+    struct packing packing = {
+        .arena = arena, .kernel = kernel, .binding = binding, .device = device};
+    bool good = kernel_scratch(kernel, binding->sizes) >= 0 ||
+                fail(&packing, "the %s%s cannot be that large", "buffers", "");
+    for (int i = 0; good && i < kernel->step_count; i++)
+        good = pack_step(&packing, &kernel->steps[i]);
+    if (good)
+        pack_all(&packing);
+    return device;
+}
+
+const struct launch_device *device_make_empty(struct arena *arena, const struct target *target)
+{
+    struct launch_device *device = arena_new(arena, struct launch_device);
+    struct cell_program *head = arena_new(arena, struct cell_program);
+    *head = (struct cell_program){.magic = CELL_MAGIC};
+    *device = (struct launch_device){.target = target, .program = head, .bytes = sizeof *head};
+    return device;
+}
+
+/* ---- the process of the driver ---- */
+
+const char *device_find_runner(struct arena *arena, struct error *error)
+{
+    const char *path = launch_find_program(arena, "smelt-device", "SMELT_DEVICE");
+    if (path)
+        return path;
+    error_set(error, ERROR_MISSING_TOOL, "the runner 'smelt-device' is not found");
+    error_hint(error, "it is built by make, beside smelt; SMELT_DEVICE names another");
+    return NULL;
+}
+
+const char *const *device_environment(struct arena *arena, const char *folder)
+{
+    const char *const all[] = {
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        arena_printf(arena, "TMPDIR=%s", folder),
+        arena_printf(arena, "HOME=%s", folder),
+        arena_printf(arena, "POCL_CACHE_DIR=%s", folder),
+        arena_printf(arena, "XDG_CACHE_HOME=%s", folder),
+        arena_printf(arena, "CUDA_CACHE_PATH=%s", folder),
+        "CUDA_CACHE_DISABLE=1",
+        "LC_ALL=C",
+        NULL,
+    };
+    const char **copy = arena_array(arena, sizeof all / sizeof *all, sizeof *copy);
+    memcpy(copy, all, sizeof all);
+    return copy;
+}
+
+static const char *const *join(struct arena *arena, const char *const *first,
+                               const char *const *second)
+{
+    struct paths VECTOR(const char *) paths = {0};
+    for (; first && *first; first++)
+        vector_push(arena, &paths, *first);
+    for (; second && *second; second++)
+        vector_push(arena, &paths, *second);
+    vector_push(arena, &paths, NULL);
+    return paths.at;
+}
+
+const char *const *device_readable(struct arena *arena, const struct target *target,
+                                   const char *runner, const char *folder)
+{
+    const char *const usual[] = {
+        "/usr",      "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
+        "/dev/null", runner, folder,   NULL};
+    return join(arena, usual, target->readable);
+}
+
+const char *const *device_writable(struct arena *arena, const struct target *target,
+                                   const char *folder)
+{
+    const char *const usual[] = {folder, "/dev/null", NULL};
+    return join(arena, usual, target->writable);
+}
+
+/* ---- compiling ---- */
+
+static bool report_unusable(struct arena *arena, const struct target *target, const char *said,
+                            struct error *error)
+{
+    size_t line = strcspn(said, "\n");
+    const char *hint = said + line + (said[line] != 0);
+    error_set(error, ERROR_MISSING_TOOL, "target %s cannot be used here: %.*s", target->name,
+              (int)line, said);
+    error_hint(error, "%.*s", (int)strcspn(hint, "\n"), hint);
+    (void)arena;
+    return false;
+}
+
+/* Drivers write sources into files of their own; people know theirs by another name. */
+static const char *own_words(struct arena *arena, const struct compiled *compiled, const char *said)
+{
+    struct text out = text_new(arena);
+    size_t folder = strlen(compiled->directory);
+    for (const char *at = said; *at;) {
+        size_t path = strcspn(at, ": \n'\"");
+        if (path > folder && strncmp(at, compiled->directory, folder) == 0) {
+            text_add(&out, compiled->target->source);
+            at += path;
+        } else {
+            text_char(&out, *at++);
+        }
+    }
+    return out.at;
+}
+
+/* For an architecture that is named kernels compile without a device; running them takes one. */
+static bool check_device(struct arena *arena, const struct compiled *compiled, const char *runner,
+                         int seconds, const struct tool_needs *needs, struct error *error)
+{
+    const char *const arguments[] = {runner, "describe", compiled->target->name, NULL};
+    struct tool_run run;
+    tool_run_needing(arena, arguments, compiled->directory, seconds, needs, &run);
+    return run.status == 0 || report_unusable(arena, compiled->target, run.output, error);
+}
+
+bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
+                    struct error *error)
+{
+    const struct target *target = compiled->target;
+    const char *runner = device_find_runner(arena, error);
+    if (!runner)
+        return false;
+    const char *const arguments[] = {runner,
+                                     "compile",
+                                     target->name,
+                                     compiled->architecture[0] ? compiled->architecture : "-",
+                                     target->source,
+                                     target->object,
+                                     NULL};
+    struct tool_needs needs = {.readable =
+                                   device_readable(arena, target, runner, compiled->directory),
+                               .writable = device_writable(arena, target, compiled->directory),
+                               .environment = device_environment(arena, compiled->directory)};
+    struct tool_run run;
+    tool_run_needing(arena, arguments, compiled->directory, seconds, &needs, &run);
+    if (run.started && run.in_time && run.status < 0) /* a driver that broke: once more */
+        tool_run_needing(arena, arguments, compiled->directory, seconds, &needs, &run);
+    if (!run.started)
+        return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
+    if (run.in_time && run.status == 2)
+        return report_unusable(arena, target, run.output, error);
+    compiled->layers = sandbox_available();
+    compiled->seconds = run.seconds;
+    compiled->output = run.in_time ? own_words(arena, compiled, run.output)
+                                   : "the compiler did not finish in time\n";
+    compiled->done = run.in_time && run.status == 0;
+    return !compiled->done || !compiled->architecture[0] ||
+           check_device(arena, compiled, runner, seconds, &needs, error);
+}
