@@ -33,19 +33,6 @@ static bool has_nvidia(void)
     return found;
 }
 
-/* The value of a line "NAME VALUE" of what smelt-device says. */
-static const char *fact(struct arena *arena, const char *said, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *line = said; *line;) {
-        size_t end = strcspn(line, "\n");
-        if (end > length && strncmp(line, name, length) == 0 && line[length] == ' ')
-            return arena_copy(arena, line + length + 1, end - length - 1);
-        line += end + (line[end] != 0);
-    }
-    return "";
-}
-
 /* What the driver says of its first device; or what is missing. */
 static void check_target(struct doctor *doctor, const struct target *target, const char *fix)
 {
@@ -64,13 +51,15 @@ static void check_target(struct doctor *doctor, const struct target *target, con
     if (!process_run(arena, &request, &result, &error)) {
         doctor_add(doctor, "devices", target->name, FINDING_GAP, "%s", error.message)->fix = fix;
     } else if (process_succeeded(&result)) {
-        const char *architecture = fact(arena, result.output, "architecture");
-        doctor_add(
-            doctor, "devices", target->name, FINDING_OK, "%s, %s%s%s, %s units, %.1f GiB%s",
-            fact(arena, result.output, "device"), fact(arena, result.output, "version"),
-            *architecture ? ", " : "", architecture, fact(arena, result.output, "units"),
-            strtod(fact(arena, result.output, "memory"), NULL) / 0x1p30,
-            strcmp(fact(arena, result.output, "doubles"), "1") == 0 ? "" : ", no double precision");
+        const char *architecture = device_fact(arena, result.output, "architecture");
+        doctor_add(doctor, "devices", target->name, FINDING_OK, "%s, %s%s%s, %s units, %.1f GiB%s",
+                   device_fact(arena, result.output, "device"),
+                   device_fact(arena, result.output, "version"), *architecture ? ", " : "",
+                   architecture, device_fact(arena, result.output, "units"),
+                   strtod(device_fact(arena, result.output, "memory"), NULL) / 0x1p30,
+                   strcmp(device_fact(arena, result.output, "doubles"), "1") == 0
+                       ? ""
+                       : ", no double precision");
     } else {
         bool told = result.end == PROCESS_EXITED && result.output[0];
         result.output[strcspn(result.output, "\n")] = '\0';

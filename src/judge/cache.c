@@ -5,7 +5,8 @@
  * An object is named by the hash of all it depends on: compiler, flags, machine, source. The file
  * is the object and a line with its checksum, which loaders ignore; it appears by a rename, and a
  * damaged one is made again. The folder is the user's alone, and a cell is let near nothing in it
- * but the one object it runs. A candidate is never kept.
+ * but the one object it runs. A candidate is never kept, but for devices, whose compilers are slow:
+ * there what the compiler makes of a source is, by the hash of both.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,35 @@ bool compile_cached(struct arena *arena, const struct source *source, struct com
     directory_touch(path);
     *compiled = (struct compiled){.done = true, .library = path, .output = ""};
     return true;
+}
+
+/* ---- what a device loads ---- */
+
+static const char *binary_path(struct arena *arena, const char *name)
+{
+    struct error ignored = {0};
+    const char *folder = directory_cache(arena, "kernels", &ignored);
+    return folder ? arena_printf(arena, "%s/%s.bin", folder, name) : NULL;
+}
+
+bool binary_recall(struct arena *arena, const char *name, const char *to)
+{
+    struct error ignored = {0};
+    size_t length = 0;
+    const char *path = binary_path(arena, name);
+    if (!path || !object_is_whole(path))
+        return false;
+    const char *bytes = file_read(arena, path, OBJECT_MAXIMUM, &length, &ignored);
+    directory_touch(path);
+    return bytes && file_write(to, bytes, length - SEAL_LENGTH, 0600, &ignored);
+}
+
+void binary_keep(struct arena *arena, const char *name, const char *from)
+{
+    struct error ignored = {0};
+    const char *path = binary_path(arena, name);
+    if (path && keep_object(from, path))
+        directory_trim(directory_cache(arena, "kernels", &ignored));
 }
 
 /* ---- choices ---- */

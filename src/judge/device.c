@@ -5,6 +5,7 @@
 #include "judge/device.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,7 @@ const char *device_find_runner(struct arena *arena, struct error *error)
 
 const char *const *device_environment(struct arena *arena, const char *folder)
 {
+    const char *chosen = getenv("SMELT_NVRTC");
     const char *const all[] = {
         "PATH=/usr/local/bin:/usr/bin:/bin",
         arena_printf(arena, "TMPDIR=%s", folder),
@@ -179,6 +181,7 @@ const char *const *device_environment(struct arena *arena, const char *folder)
         arena_printf(arena, "CUDA_CACHE_PATH=%s", folder),
         "CUDA_CACHE_DISABLE=1",
         "LC_ALL=C",
+        chosen && *chosen ? arena_printf(arena, "SMELT_NVRTC=%s", chosen) : NULL,
         NULL,
     };
     const char **copy = arena_array(arena, sizeof all / sizeof *all, sizeof *copy);
@@ -204,7 +207,10 @@ const char *const *device_readable(struct arena *arena, const struct target *tar
     const char *const usual[] = {
         "/usr",      "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
         "/dev/null", runner, folder,   NULL};
-    return join(arena, usual, target->readable);
+    const char *chosen = getenv("SMELT_NVRTC"), *slash = chosen ? strrchr(chosen, '/') : NULL;
+    const char *const beside[] = {
+        slash ? arena_copy(arena, chosen, (size_t)(slash - chosen)) : NULL, NULL};
+    return join(arena, join(arena, usual, beside), target->readable);
 }
 
 const char *const *device_writable(struct arena *arena, const struct target *target,
@@ -245,38 +251,80 @@ static const char *own_words(struct arena *arena, const struct compiled *compile
     return out.at;
 }
 
-/* For an architecture that is named kernels compile without a device; running them takes one. */
-static bool check_device(struct arena *arena, const struct compiled *compiled, const char *runner,
-                         int seconds, const struct tool_needs *needs, struct error *error)
+/* The value of a line "NAME VALUE" of what smelt-device says. */
+const char *device_fact(struct arena *arena, const char *said, const char *name)
 {
-    const char *const arguments[] = {runner, "describe", compiled->target->name, NULL};
-    struct tool_run run;
-    tool_run_needing(arena, arguments, compiled->directory, seconds, needs, &run);
-    return run.status == 0 || report_unusable(arena, compiled->target, run.output, error);
+    size_t length = strlen(name);
+    for (const char *line = said; *line;) {
+        size_t end = strcspn(line, "\n");
+        if (end > length && strncmp(line, name, length) == 0 && line[length] == ' ')
+            return arena_copy(arena, line + length + 1, end - length - 1);
+        line += end + (line[end] != 0);
+    }
+    return "";
 }
 
-bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
-                    struct error *error)
+struct compiling {
+    struct arena *arena;
+    struct compiled *compiled;
+    const char *runner;
+    int seconds;
+    struct tool_needs needs;
+    const char *name; /* of the binary in the cache; "": it is not kept */
+};
+
+/*
+ * Where a binary is loaded, not the source: what it is made from, and by whom. The architecture is
+ * the device's unless one was named; for that kernels would compile without a device, but not run.
+ */
+static bool name_binary(struct compiling *compiling, const char *path, struct error *error)
 {
+    struct arena *arena = compiling->arena;
+    struct compiled *compiled = compiling->compiled;
     const struct target *target = compiled->target;
-    const char *runner = device_find_runner(arena, error);
-    if (!runner)
+    const char *const arguments[] = {compiling->runner, "describe", target->name, NULL};
+    struct tool_run run;
+    size_t length = 0;
+    tool_run_needing(arena, arguments, compiled->directory, compiling->seconds, &compiling->needs,
+                     &run);
+    if (!run.started || !run.in_time || run.status != 0)
+        return report_unusable(arena, target, run.output, error);
+    const char *compiler = device_fact(arena, run.output, "compiler");
+    if (!compiled->architecture[0])
+        snprintf(compiled->architecture, sizeof compiled->architecture, "%s",
+                 device_fact(arena, run.output, "architecture"));
+    const char *text = file_read(arena, path, KERNEL_MAX_BYTES, &length, error);
+    if (!text)
         return false;
-    const char *const arguments[] = {runner,
+    struct text all = text_new(arena);
+    char hex[65];
+    text_printf(&all, "smelt binary 1\n%s\n%s\n%s\n%s\n", SMELT_VERSION, target->name, compiler,
+                compiled->architecture);
+    text_add_bytes(&all, text, length);
+    sha256_hex(all.at, all.length, hex);
+    compiling->name = *compiler ? arena_string(arena, hex) : "";
+    return true;
+}
+
+static bool run_compiler(struct compiling *compiling, struct error *error)
+{
+    struct arena *arena = compiling->arena;
+    struct compiled *compiled = compiling->compiled;
+    const struct target *target = compiled->target;
+    const char *const arguments[] = {compiling->runner,
                                      "compile",
                                      target->name,
                                      compiled->architecture[0] ? compiled->architecture : "-",
                                      target->source,
                                      target->object,
                                      NULL};
-    struct tool_needs needs = {.readable =
-                                   device_readable(arena, target, runner, compiled->directory),
-                               .writable = device_writable(arena, target, compiled->directory),
-                               .environment = device_environment(arena, compiled->directory)};
     struct tool_run run;
-    tool_run_needing(arena, arguments, compiled->directory, seconds, &needs, &run);
-    if (run.started && run.in_time && run.status < 0) /* a driver that broke: once more */
-        tool_run_needing(arena, arguments, compiled->directory, seconds, &needs, &run);
+    for (int tries = 0; tries < 2; tries++) {
+        tool_run_needing(arena, arguments, compiled->directory, compiling->seconds,
+                         &compiling->needs, &run);
+        if (!run.started || !run.in_time || run.status >= 0)
+            break; /* else a driver that broke: once more */
+    }
     if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     if (run.in_time && run.status == 2)
@@ -286,6 +334,28 @@ bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
     compiled->output = run.in_time ? own_words(arena, compiled, run.output)
                                    : "the compiler did not finish in time\n";
     compiled->done = run.in_time && run.status == 0;
-    return !compiled->done || !compiled->architecture[0] ||
-           check_device(arena, compiled, runner, seconds, &needs, error);
+    if (compiled->done && *compiling->name)
+        binary_keep(arena, compiling->name, compiled->library);
+    return true;
+}
+
+bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
+                    struct error *error)
+{
+    const struct target *target = compiled->target;
+    struct compiling compiling = {
+        .arena = arena, .compiled = compiled, .seconds = seconds, .name = ""};
+    compiling.runner = device_find_runner(arena, error);
+    if (!compiling.runner)
+        return false;
+    compiling.needs = (struct tool_needs){
+        .readable = device_readable(arena, target, compiling.runner, compiled->directory),
+        .writable = device_writable(arena, target, compiled->directory),
+        .environment = device_environment(arena, compiled->directory)};
+    const char *path = arena_printf(arena, "%s/%s", compiled->directory, target->source);
+    if (strcmp(target->source, target->object) != 0 && !name_binary(&compiling, path, error))
+        return false;
+    compiled->output = "";
+    compiled->done = *compiling.name && binary_recall(arena, compiling.name, compiled->library);
+    return compiled->done || run_compiler(&compiling, error);
 }

@@ -31,6 +31,8 @@ const struct launch_device *device_make_empty(struct arena *arena, const struct 
 /* Compiles what compile_prepare wrote down. False when the target cannot be used here. */
 bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
                     struct error *error);
+/* The value of a line "NAME VALUE" of what `smelt-device describe` says; "": there is none. */
+const char *device_fact(struct arena *arena, const char *said, const char *name);
 /* The environment of whatever runs a driver: its caches lie in the folder. Ends with NULL. */
 const char *const *device_environment(struct arena *arena, const char *folder);
 /* The path of smelt-device; NULL with an error when it is not found. */

@@ -52,6 +52,9 @@ void ahead_stop(struct ahead *ahead);
 /* The same for a source of ours or a baseline, which is kept for the next time (cache.c). */
 bool compile_cached(struct arena *arena, const struct source *source, struct compiled *compiled,
                     struct error *error);
+/* What a device loads, kept under the hash of all it was made from: into a file, and from one. */
+bool binary_recall(struct arena *arena, const char *name, const char *to);
+void binary_keep(struct arena *arena, const char *name, const char *from);
 /* The answer kept to a question that was decided by trying, below `count`; -1: none. */
 int choice_recall(struct arena *arena, const char *question, int count);
 void choice_keep(struct arena *arena, const char *question, int answer);

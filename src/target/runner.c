@@ -63,8 +63,8 @@ static int describe(struct arena *arena, const struct target *target)
     if (!target->open(&device, &error))
         return say_error(&error);
     target->describe(&device, &facts);
-    text_printf(&out, "device %s\nversion %s\narchitecture %s\n", facts.device, facts.version,
-                facts.architecture);
+    text_printf(&out, "device %s\nversion %s\ncompiler %s\narchitecture %s\n", facts.device,
+                facts.version, facts.compiler, facts.architecture);
     text_printf(&out, "threads %lld\nshared %lld\nmemory %lld\nunits %lld\ndoubles %d\n",
                 (long long)facts.block_threads, (long long)facts.shared_bytes,
                 (long long)facts.memory_bytes, (long long)facts.units, facts.doubles);

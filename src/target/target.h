@@ -26,11 +26,12 @@ enum {
 
 /* What is known of a device. 0 or "": not told. */
 struct target_facts {
-    char device[TARGET_NAME];  /* "NVIDIA H200" */
-    char version[TARGET_NAME]; /* of driver or language: "OpenCL 3.0 PoCL 3.1" */
-    char architecture[32];     /* "sm_90a"; "" where there are none */
-    int64_t block_threads;     /* most threads of a block */
-    int64_t shared_bytes;      /* most shared memory of a block, dynamic one included */
+    char device[TARGET_NAME];   /* "NVIDIA H200" */
+    char version[TARGET_NAME];  /* of driver or language: "OpenCL 3.0 PoCL 3.1" */
+    char compiler[TARGET_NAME]; /* "NVRTC 13.0"; "": the driver's own */
+    char architecture[32];      /* "sm_90a"; "" where there are none */
+    int64_t block_threads;      /* most threads of a block */
+    int64_t shared_bytes;       /* most shared memory of a block, dynamic one included */
     int64_t memory_bytes;
     int64_t units; /* multiprocessors, compute units */
     bool doubles;  /* computes in double precision */

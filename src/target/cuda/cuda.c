@@ -140,6 +140,7 @@ static void cuda_describe(struct device *device, struct target_facts *facts)
     snprintf(facts->version, sizeof facts->version, "CUDA %d.%d", version / 1000,
              version % 1000 / 10);
     print_architecture(cuda, facts->architecture, sizeof facts->architecture);
+    nvrtc_describe(facts->compiler, sizeof facts->compiler);
 }
 
 /* ---- programs ---- */

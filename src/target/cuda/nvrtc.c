@@ -21,12 +21,14 @@ static bool open_library(struct nvrtc *nvrtc, struct error *error)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                         "libnvrtc.so.11.1", "libnvrtc.so"};
-    struct library *library = NULL;
+    const char *chosen = getenv("SMELT_NVRTC");
+    struct library *library = chosen && *chosen ? library_open(chosen, error) : NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
         library = library_open(names[i], error);
     if (!library) {
         error_set(error, ERROR_MISSING_TOOL, "libnvrtc cannot be opened");
-        error_hint(error, "install the NVRTC of the CUDA toolkit (package cuda-nvrtc)");
+        error_hint(error, "install the NVRTC of the CUDA toolkit (package cuda-nvrtc), or name the "
+                          "file: SMELT_NVRTC=/path/of/libnvrtc.so.12");
         return false;
     }
     void *symbol;
@@ -38,6 +40,15 @@ static bool open_library(struct nvrtc *nvrtc, struct error *error)
     NVRTC_FUNCTIONS(LOAD)
 #undef LOAD
     return true;
+}
+
+void nvrtc_describe(char *out, size_t size)
+{
+    struct nvrtc nvrtc = {0};
+    struct error ignored = {0};
+    int major = 0, minor = 0;
+    bool good = open_library(&nvrtc, &ignored) && nvrtc.version(&major, &minor) == CU_SUCCESS;
+    snprintf(out, size, good ? "NVRTC %d.%d" : "", major, minor);
 }
 
 /* The number after the last `word` that ends before `end`; -1: there is none. */

@@ -10,4 +10,7 @@
 bool nvrtc_compile(struct arena *arena, const char *architecture, const char *text, size_t length,
                    struct target_build *build, struct error *error);
 
+/* "NVRTC 13.0"; "" when it is not there. */
+void nvrtc_describe(char *out, size_t size);
+
 #endif
