@@ -213,6 +213,9 @@ static void print_case(struct text *out, const struct case_result *result)
                 "%.3g GFLOP/s\n",
                 result->microseconds, result->time.low, result->time.high, result->rounds,
                 result->cold ? "cold" : "warm", result->gigabytes, result->gigaflops);
+    if (result->device_microseconds > 0)
+        text_printf(out, "        %.4g us at best by the clock of the device\n",
+                    result->device_microseconds);
     if (result->floor > 0)
         text_printf(out, "        %.0f %% of what this machine could do (%.4g us)\n",
                     100 * result->floor / result->microseconds, result->floor);

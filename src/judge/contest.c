@@ -210,6 +210,11 @@ static bool play_turn(struct round *round, int calls, bool counts, double *secon
         if (!seat_play(&round->seats[c], calls, counts))
             return fail(round, c, round->seats[c].board);
         seconds[c] = round->seats[c].board->seconds;
+        double device = round->seats[c].board->device_seconds / calls;
+        if (counts && c < round->contest->count && device > 0) {
+            double *best = &round->standings[c].device;
+            *best = *best > 0 ? fmin(*best, device) : device;
+        }
     }
     return true;
 }

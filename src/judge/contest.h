@@ -46,7 +46,8 @@ struct standing {
     /* the same over another contestant's, in the rounds both took part in */
     double ratios[CONTEST_MAX][CONTEST_MOST_ROUNDS];
     int rounds;
-    bool cut; /* left out after some rounds: clearly slower than another kernel */
+    double device; /* seconds of one call at best, by the clock of a device; 0: there is none */
+    bool cut;      /* left out after some rounds: clearly slower than another kernel */
 };
 
 /* The 95 % interval of a's time over b's, by the rounds both took part in. */

@@ -171,7 +171,8 @@ const char *device_find_runner(struct arena *arena, struct error *error)
 
 const char *const *device_environment(struct arena *arena, const char *folder)
 {
-    const char *chosen = getenv("SMELT_NVRTC");
+    static const char *const passed[] = {"SMELT_NVRTC", "OCL_ICD_VENDORS", "CUDA_VISIBLE_DEVICES"};
+    enum { PASSED = sizeof passed / sizeof *passed };
     const char *const all[] = {
         "PATH=/usr/local/bin:/usr/bin:/bin",
         arena_printf(arena, "TMPDIR=%s", folder),
@@ -181,11 +182,15 @@ const char *const *device_environment(struct arena *arena, const char *folder)
         arena_printf(arena, "CUDA_CACHE_PATH=%s", folder),
         "CUDA_CACHE_DISABLE=1",
         "LC_ALL=C",
-        chosen && *chosen ? arena_printf(arena, "SMELT_NVRTC=%s", chosen) : NULL,
-        NULL,
     };
-    const char **copy = arena_array(arena, sizeof all / sizeof *all, sizeof *copy);
+    size_t count = sizeof all / sizeof *all;
+    const char **copy = arena_array(arena, count + PASSED + 1, sizeof *copy);
     memcpy(copy, all, sizeof all);
+    for (int i = 0; i < PASSED; i++) {
+        const char *value = getenv(passed[i]);
+        if (value && *value)
+            copy[count++] = arena_printf(arena, "%s=%s", passed[i], value);
+    }
     return copy;
 }
 

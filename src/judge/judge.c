@@ -3,7 +3,6 @@
  */
 #include "judge/judge.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +38,13 @@ static bool conclude(struct judging *judging, enum outcome outcome, const char *
     return true;
 }
 
+static bool refuse_manifest(struct judging *judging, const struct errors *problems)
+{
+    const struct error *first = &problems->list.at[0];
+    snprintf(judging->verdict->detail, sizeof judging->verdict->detail, "%s", first->hint);
+    return conclude(judging, OUTCOME_COMPILE_ERROR, first->message);
+}
+
 /* ---- seeds and ids ---- */
 
 /* False when the system has no randomness to give: a seed that can be guessed is no seed. */
@@ -54,33 +60,6 @@ static const char *failure_id(struct judging *judging, int number, int draw)
 {
     return arena_printf(judging->arena, "%016llx.%d.%d", (unsigned long long)judging->seed, number,
                         draw);
-}
-
-/* Digits only, as failure_id writes them: neither signs nor spaces. */
-static bool parse_digits(const char **at, int base, int least, int most, uint64_t *value)
-{
-    int count = 0;
-    for (*value = 0; count <= most && isxdigit((unsigned char)**at); ++*at, count++) {
-        int digit = isdigit((unsigned char)**at) ? **at - '0' : tolower(**at) - 'a' + 10;
-        if (digit >= base)
-            return false;
-        *value = *value * (uint64_t)base + (uint64_t)digit;
-    }
-    return count >= least && count <= most;
-}
-
-bool judge_id_parse(const char *id, struct judge_options *options)
-{
-    enum { SEED_DIGITS = 16, NUMBER_DIGITS = 6 };
-    uint64_t seed, number, draw;
-    if (!parse_digits(&id, 16, SEED_DIGITS, SEED_DIGITS, &seed) || *id++ != '.' || seed == 0 ||
-        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &number) || *id++ != '.' ||
-        !parse_digits(&id, 10, 1, NUMBER_DIGITS, &draw) || *id)
-        return false;
-    options->seed = seed;
-    options->only_case = (int)number;
-    options->only_draw = (int)draw;
-    return true;
 }
 
 /* ---- words ---- */
@@ -348,10 +327,7 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
     if (!kernel) {
         *stop = true;
         out->outcome = OUTCOME_COMPILE_ERROR;
-        conclude(judging, OUTCOME_COMPILE_ERROR, problems.list.at[0].message);
-        snprintf(judging->verdict->detail, sizeof judging->verdict->detail, "%s",
-                 problems.list.at[0].hint);
-        return true;
+        return refuse_manifest(judging, &problems);
     }
     if (!kernel_holds(kernel, task_case->sizes, NULL))
         return true;
@@ -416,6 +392,12 @@ static void take_binary(struct judging *judging)
 static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
+    struct errors problems = errors_new(judging->arena);
+    if (judging->compiled->target && judging->task->case_count > 0 &&
+        !kernel_parse(judging->arena, judging->source, ir_root(judging->task->cases[0].program),
+                      &problems) &&
+        problems.list.at[0].code != ERROR_MANIFEST_INSTANCE)
+        return refuse_manifest(judging, &problems); /* whether or not there is a device */
     if (!ahead_get(judging->arena, judging->ahead, judging->number, judging->error))
         return false;
     verdict->compile_seconds = judging->compiled->seconds;

@@ -59,6 +59,7 @@ struct timer {
     int *slots;             /* all of them; the first so many are called next */
     double stood;  /* processor time of the cell when it was stopped last; below 0: not yet */
     double ran_on; /* processor time it took while stopped, in all but what a stop takes */
+    double device; /* seconds of the last batch by the clock of a device */
     double played, compared; /* seconds in batches that count, and in comparing them */
 };
 
@@ -170,6 +171,16 @@ static double run_batch(struct timer *timer, int calls)
     return end - start;
 }
 
+/* A device that says it worked for longer than there was time did not do so by then. */
+static bool clocks_agree(struct timer *timer, double seconds)
+{
+    static const double share = 0.05, slack = 1e-4;
+    timer->device = timer->worker.launch->device ? timer->worker.report->device_seconds : 0;
+    return timer->device <= seconds * (1 + share) + slack ||
+           worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT,
+                       "the clock of the device and that of the host do not agree");
+}
+
 /* On a device copying is not on the clock. */
 static bool run_copying(struct timer *timer, enum cell_phase phase)
 {
@@ -245,7 +256,7 @@ static bool play_batch(struct timer *timer, const struct order *order, double *s
     if (!run_copying(timer, CELL_UPLOAD))
         return false;
     *seconds = run_batch(timer, order->calls);
-    if (*seconds < 0 || !run_copying(timer, CELL_DOWNLOAD))
+    if (*seconds < 0 || !clocks_agree(timer, *seconds) || !run_copying(timer, CELL_DOWNLOAD))
         return false;
     timer->stood = cell_cpu_seconds(timer);
     if (!order->counts || timer->contestant->is_empty)
@@ -284,6 +295,7 @@ static bool launch_cell(struct timer *timer, const char *runner, uint64_t seed)
 static void post(const struct timer *timer, bool good, double seconds, struct seat_board *board)
 {
     board->seconds = seconds;
+    board->device_seconds = timer->device;
     board->may_launch = timer->worker.again;
     board->not_loaded = timer->result.not_loaded;
     snprintf(board->message, sizeof board->message, "%.199s", timer->result.message);

@@ -12,9 +12,10 @@
 struct seat_board {
     enum outcome outcome; /* OK, or why the last batch failed */
     char message[200];
-    double seconds;  /* of the last batch, starting and stopping included */
-    bool not_loaded; /* see struct launch_result */
-    bool may_launch; /* the worker can start another cell */
+    double seconds;        /* of the last batch, starting and stopping included */
+    double device_seconds; /* the same by the clock of a device, without that; not above 0: none */
+    bool not_loaded;       /* see struct launch_result */
+    bool may_launch;       /* the worker can start another cell */
 };
 
 /* A worker with its cell, both alive between batches; the cell is stopped then. */

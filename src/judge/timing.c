@@ -108,6 +108,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     out->rounds = standings[own].rounds;
     out->floor = floor_seconds(timing, binding) * 1e6;
     out->cut = standings[own].cut;
+    out->device_microseconds = standings[own].device * 1e6;
     out->cold = is_cold(timing);
     out->speedups =
         arena_array(timing->arena, (size_t)(count + field->absent_count), sizeof *out->speedups);

@@ -46,6 +46,8 @@ static void write_times(struct json *json, const struct case_result *result)
     json_double(json, "gigabytes_per_second", result->gigabytes);
     json_double(json, "gigaflops", result->gigaflops);
     json_int(json, "launches", result->rounds);
+    if (result->device_microseconds > 0)
+        json_double(json, "device_microseconds", result->device_microseconds);
     json_string(json, "cache", result->cold ? "cold" : "warm");
     json_double(json, "floor_microseconds", result->floor);
     json_array(json, "speedups");

@@ -90,6 +90,7 @@ struct case_result {
     double microseconds;         /* of one call; nan when not timed */
     struct interval time;        /* the same with its 95 % interval over launches */
     double gigabytes, gigaflops; /* per second, of the op as it is written */
+    double device_microseconds;  /* at best, by the clock of a device; 0: there is none */
     int rounds;                  /* launches of each kernel */
     double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
     bool cold;                   /* timed with empty caches */
