@@ -239,14 +239,24 @@ static bool report_unusable(struct arena *arena, const struct target *target, co
     return false;
 }
 
-/* Drivers write sources into files of their own; people know theirs by another name. */
+/*
+ * Drivers write sources into files of their own; people know theirs by another name. What is said
+ * about files of others is left out, as with other compilers, and the lines quoted from them.
+ */
 static const char *own_words(struct arena *arena, const struct compiled *compiled, const char *said)
 {
     struct text out = text_new(arena);
     size_t folder = strlen(compiled->directory);
+    bool foreign = false, line_start = true;
     for (const char *at = said; *at;) {
-        size_t path = strcspn(at, ": \n'\"");
-        if (path > folder && strncmp(at, compiled->directory, folder) == 0) {
+        size_t path = strcspn(at, ": \n'\"(");
+        bool own = path > folder && strncmp(at, compiled->directory, folder) == 0;
+        if (line_start && *at != ' ' && *at != '\t')
+            foreign = *at == '/' && !own;
+        line_start = *at == '\n';
+        if (foreign) {
+            at++;
+        } else if (own) {
             text_add(&out, compiled->target->source);
             at += path;
         } else {
