@@ -48,7 +48,9 @@ void nvrtc_describe(char *out, size_t size)
     struct error ignored = {0};
     int major = 0, minor = 0;
     bool good = open_library(&nvrtc, &ignored) && nvrtc.version(&major, &minor) == CU_SUCCESS;
-    snprintf(out, size, good ? "NVRTC %d.%d" : "", major, minor);
+    *out = 0;
+    if (good)
+        snprintf(out, size, "NVRTC %d.%d", major, minor);
 }
 
 /* The number after the last `word` that ends before `end`; -1: there is none. */
