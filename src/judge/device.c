@@ -371,6 +371,7 @@ bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
     if (strcmp(target->source, target->object) != 0 && !name_binary(&compiling, path, error))
         return false;
     compiled->output = "";
+    compiled->binary.unread = "it is not looked into on devices";
     compiled->done = *compiling.name && binary_recall(arena, compiling.name, compiled->library);
     return compiled->done || run_compiler(&compiling, error);
 }
