@@ -227,15 +227,13 @@ const char *const *device_writable(struct arena *arena, const struct target *tar
 
 /* ---- compiling ---- */
 
-static bool report_unusable(struct arena *arena, const struct target *target, const char *said,
-                            struct error *error)
+static bool report_unusable(const struct target *target, const char *said, struct error *error)
 {
     size_t line = strcspn(said, "\n");
     const char *hint = said + line + (said[line] != 0);
     error_set(error, ERROR_MISSING_TOOL, "target %s cannot be used here: %.*s", target->name,
               (int)line, said);
     error_hint(error, "%.*s", (int)strcspn(hint, "\n"), hint);
-    (void)arena;
     return false;
 }
 
@@ -288,6 +286,28 @@ struct compiling {
     const char *name; /* of the binary in the cache; "": it is not kept */
 };
 
+/* What the target says of itself; asked once, since drivers take their time to start. */
+static const char *describe(struct compiling *compiling, struct error *error)
+{
+    enum { KEPT = 1024 };
+    static const struct target *known;
+    static char kept[KEPT];
+    const struct compiled *compiled = compiling->compiled;
+    const char *const arguments[] = {compiling->runner, "describe", compiled->target->name, NULL};
+    struct tool_run run;
+    if (known == compiled->target)
+        return kept;
+    tool_run_needing(compiling->arena, arguments, compiled->directory, compiling->seconds,
+                     &compiling->needs, &run);
+    if (!run.started || !run.in_time || run.status != 0) {
+        report_unusable(compiled->target, run.output, error);
+        return NULL;
+    }
+    snprintf(kept, sizeof kept, "%s", run.output);
+    known = compiled->target;
+    return kept;
+}
+
 /*
  * Where a binary is loaded, not the source: what it is made from, and by whom. The architecture is
  * the device's unless one was named; for that kernels would compile without a device, but not run.
@@ -297,17 +317,14 @@ static bool name_binary(struct compiling *compiling, const char *path, struct er
     struct arena *arena = compiling->arena;
     struct compiled *compiled = compiling->compiled;
     const struct target *target = compiled->target;
-    const char *const arguments[] = {compiling->runner, "describe", target->name, NULL};
-    struct tool_run run;
     size_t length = 0;
-    tool_run_needing(arena, arguments, compiled->directory, compiling->seconds, &compiling->needs,
-                     &run);
-    if (!run.started || !run.in_time || run.status != 0)
-        return report_unusable(arena, target, run.output, error);
-    const char *compiler = device_fact(arena, run.output, "compiler");
+    const char *said = describe(compiling, error);
+    if (!said)
+        return false;
+    const char *compiler = device_fact(arena, said, "compiler");
     if (!compiled->architecture[0])
         snprintf(compiled->architecture, sizeof compiled->architecture, "%s",
-                 device_fact(arena, run.output, "architecture"));
+                 device_fact(arena, said, "architecture"));
     const char *text = file_read(arena, path, KERNEL_MAX_BYTES, &length, error);
     if (!text)
         return false;
@@ -343,7 +360,7 @@ static bool run_compiler(struct compiling *compiling, struct error *error)
     if (!run.started)
         return error_set(error, ERROR_TOOL_FAILED, "the compiler could not be run");
     if (run.in_time && run.status == 2)
-        return report_unusable(arena, target, run.output, error);
+        return report_unusable(target, run.output, error);
     compiled->layers = sandbox_available();
     compiled->seconds = run.seconds;
     compiled->output = run.in_time ? own_words(arena, compiled, run.output)
