@@ -1,0 +1,143 @@
+/*
+ * A CUDA driver without a GPU, for tests: its device is plain memory. It runs no code of kernels;
+ * by name it knows `copy`, which copies integers, and `fault`, after which the device is lost. What
+ * is tried with it is smelt's side: compiling, loading, arguments, clocks, failures.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NOT_FOUND = 500, NO_BINARY = 200, LOST = 700, MAJOR = 75, MINOR = 76 };
+
+static int lost;
+
+static int copy_function, fault_function;
+
+#define DEFINE(name, arguments) \
+    int name arguments;         \
+    int name arguments
+
+DEFINE(cuInit, (unsigned flags))
+{
+    return (void)flags, 0;
+}
+DEFINE(cuDriverGetVersion, (int *version))
+{
+    return *version = 13000, 0;
+}
+DEFINE(cuGetErrorString, (int status, const char **text))
+{
+    return *text = status == NOT_FOUND ? "named symbol not found" : "the device is lost", 0;
+}
+DEFINE(cuGetExportTable, (const void **table, const void *id))
+{
+    return (void)table, (void)id, NOT_FOUND; /* NVRTC asks for it */
+}
+DEFINE(cuDeviceGetCount, (int *count))
+{
+    return *count = 1, 0;
+}
+DEFINE(cuDeviceGet, (int *device, int number))
+{
+    return *device = number, 0;
+}
+DEFINE(cuDeviceGetName, (char *name, int size, int device))
+{
+    return (void)device, snprintf(name, (size_t)size, "a device of tests"), 0;
+}
+DEFINE(cuDeviceTotalMem_v2, (size_t * bytes, int device))
+{
+    return (void)device, *bytes = 1 << 30, 0;
+}
+DEFINE(cuDeviceGetAttribute, (int *value, int which, int device))
+{
+    return (void)device, *value = which == MAJOR ? 9 : which == MINOR ? 0 : 1024, 0;
+}
+DEFINE(cuDevicePrimaryCtxRetain, (void **context, int device))
+{
+    return (void)device, *context = &lost, 0;
+}
+DEFINE(cuDevicePrimaryCtxRelease_v2, (int device))
+{
+    return (void)device, 0;
+}
+DEFINE(cuCtxSetCurrent, (void *context))
+{
+    return (void)context, 0;
+}
+DEFINE(cuCtxSynchronize, (void))
+{
+    return lost;
+}
+DEFINE(cuCtxSetLimit, (int limit, size_t value))
+{
+    return (void)limit, (void)value, 0;
+}
+DEFINE(cuCtxResetPersistingL2Cache, (void))
+{
+    return 0;
+}
+DEFINE(cuModuleLoadData, (void **module, const void *image))
+{
+    return *module = &lost, memcmp(image, "\177ELF", 4) == 0 ? 0 : NO_BINARY;
+}
+DEFINE(cuModuleGetFunction, (void **function, void *module, const char *name))
+{
+    (void)module;
+    *function = strcmp(name, "copy") == 0 ? &copy_function : &fault_function;
+    return strcmp(name, "copy") == 0 || strcmp(name, "fault") == 0 ? 0 : NOT_FOUND;
+}
+DEFINE(cuFuncSetAttribute, (void *function, int attribute, int value))
+{
+    return (void)function, (void)attribute, (void)value, 0;
+}
+DEFINE(cuMemAlloc_v2, (uint64_t * pointer, size_t bytes))
+{
+    return *pointer = (uint64_t)(uintptr_t)malloc(bytes), 0;
+}
+DEFINE(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes))
+{
+    return memcpy((void *)(uintptr_t)to, from, bytes), lost;
+}
+DEFINE(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))
+{
+    return memcpy(to, (const void *)(uintptr_t)from, bytes), lost;
+}
+DEFINE(cuMemsetD8Async, (uint64_t at, unsigned char value, size_t bytes, void *stream))
+{
+    return (void)stream, memset((void *)(uintptr_t)at, value, bytes), lost;
+}
+
+/* copy(const long long *x, long long *y, long long n) */
+DEFINE(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        void *stream, void **parameters, void **extra))
+{
+    (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared, (void)stream,
+        (void)extra;
+    if (function == &fault_function)
+        return lost = LOST, 0;
+    const volatile int64_t *x = *(int64_t **)parameters[0];
+    volatile int64_t *y = *(int64_t **)parameters[1];
+    int64_t count = *(int64_t *)parameters[2];
+    for (int64_t i = 0; i < (int64_t)grid_x * block_x && i < count; i++)
+        y[i] = x[i];
+    return 0;
+}
+DEFINE(cuEventCreate, (void **event, unsigned flags))
+{
+    return (void)flags, *event = malloc(sizeof(struct timespec)), 0;
+}
+DEFINE(cuEventRecord, (void *event, void *stream))
+{
+    return (void)stream, clock_gettime(CLOCK_MONOTONIC, event);
+}
+DEFINE(cuEventElapsedTime, (float *milliseconds, const void *from, const void *to))
+{
+    const struct timespec *a = from, *b = to;
+    *milliseconds =
+        (float)(b->tv_sec - a->tv_sec) * 1e3f + (float)(b->tv_nsec - a->tv_nsec) * 1e-6f;
+    return 0;
+}
