@@ -383,7 +383,8 @@ bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
     compiling.needs = (struct tool_needs){
         .readable = device_readable(arena, target, compiling.runner, compiled->directory),
         .writable = device_writable(arena, target, compiled->directory),
-        .environment = device_environment(arena, compiled->directory)};
+        .environment = device_environment(arena, compiled->directory),
+        .without = target->without};
     const char *path = arena_printf(arena, "%s/%s", compiled->directory, target->source);
     if (strcmp(target->source, target->object) != 0 && !name_binary(&compiling, path, error))
         return false;

@@ -26,7 +26,7 @@ bool worker_start_device(struct worker *worker)
     bool started = false;
     if (runner && worker->descriptors[4] > 0) {
         struct sandbox_policy policy = {
-            .layers = launch->layers,
+            .layers = launch->layers & ~device->target->without,
             .readable = device_readable(&arena, device->target, runner, launch->directory),
             .writable = device_writable(&arena, device->target, launch->directory),
             .moves_files = true,

@@ -48,12 +48,14 @@ struct interval interval_of_logs(const double *values, int count)
 
 /*
  * It does not contain 1. One that is wider than a quiet machine's comes from few launches that
- * disagree, and covers less often than it promises: there the distance from 1 must be the larger.
+ * disagree, and covers less often than it promises: there the distance from 1 must be the larger,
+ * or all of the interval far away.
  */
 bool interval_decides(struct interval ratio)
 {
-    static const double wide = 0.08;
+    static const double wide = 0.08, far = 1.5;
     double width = ratio.high / ratio.low;
     return (ratio.low > 1 || ratio.high < 1) &&
-           (width <= 1 + wide || fmax(ratio.middle, 1 / ratio.middle) > width);
+           (width <= 1 + wide || fmax(ratio.middle, 1 / ratio.middle) > width || ratio.low > far ||
+            ratio.high < 1 / far);
 }

@@ -136,7 +136,7 @@ void tool_run_most(struct arena *arena, const char *const *arguments, const char
 void tool_run_needing(struct arena *arena, const char *const *arguments, const char *folder,
                       int seconds, const struct tool_needs *needs, struct tool_run *run)
 {
-    struct sandbox_policy policy = {.layers = ~0U,
+    struct sandbox_policy policy = {.layers = ~needs->without,
                                     .readable = needs->readable,
                                     .writable = needs->writable,
                                     .moves_files = true,

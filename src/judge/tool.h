@@ -23,6 +23,7 @@ void tool_run(struct arena *arena, const char *const *arguments, const char *fol
 /* What a tool needs that others do not. */
 struct tool_needs {
     const char *const *readable, *const *writable, *const *environment; /* end with NULL */
+    unsigned without; /* layers it does not work in */
 };
 /* The same for one with needs of its own: a driver. Its memory is not limited. */
 void tool_run_needing(struct arena *arena, const char *const *arguments, const char *folder,

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -25,7 +26,6 @@ bool seccomp_for_compiler(bool with_driver)
         SYS_ptrace,
         SYS_process_vm_readv,
         SYS_process_vm_writev,
-        SYS_socket,
         SYS_socketpair,
         SYS_mount,
         SYS_umount2,
@@ -49,10 +49,11 @@ bool seccomp_for_compiler(bool with_driver)
         SYS_open_by_handle_at,
         SYS_name_to_handle_at,
         SYS_pidfd_getfd,
-        SYS_memfd_create, /* the last: drivers need it */
+        SYS_memfd_create, /* the last two: drivers need them */
+        SYS_socket,
     };
-    enum { COUNT = sizeof denied / sizeof *denied };
-    struct sock_filter program[COUNT * 2 + 5];
+    enum { COUNT = sizeof denied / sizeof *denied, FOR_DRIVERS = 2 };
+    struct sock_filter program[COUNT * 2 + 9];
     unsigned n = 0;
     program[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
@@ -60,9 +61,16 @@ bool seccomp_for_compiler(bool with_driver)
     program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     program[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (unsigned i = 0; i < COUNT - (with_driver ? 1 : 0); i++) {
+    for (unsigned i = 0; i < COUNT - (with_driver ? FOR_DRIVERS : 0); i++) {
         program[n++] =
             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)denied[i], 0, 1);
+        program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    if (with_driver) { /* CUDA asks a server of its own, if there is one, over a local socket */
+        program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3);
+        program[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                                    offsetof(struct seccomp_data, args[0]));
+        program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
         program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     }
     program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -31,4 +31,5 @@ TEST(interval_decides_only_what_is_clear)
     CHECK(!interval_decides((struct interval){0.86, 0.93, 0.99}));
     CHECK(interval_decides((struct interval){1.80, 2.00, 2.20}));
     CHECK(interval_decides((struct interval){0.40, 0.50, 0.60}));
+    CHECK(interval_decides((struct interval){144, 2.9e4, 5.9e6}));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/library.h"
+#include "os/sandbox.h"
 #include "target/cuda/api.h"
 #include "target/cuda/nvrtc.h"
 
@@ -296,19 +297,14 @@ static bool cuda_finish(struct device *device, double *seconds, struct error *er
 
 static const char *const readable[] = {"/proc",       "/sys", "/dev/urandom",
                                        "/etc/nvidia", "/opt", NULL};
-static const char *const writable[] = {"/dev/nvidiactl",
-                                       "/dev/nvidia0",
-                                       "/dev/nvidia1",
-                                       "/dev/nvidia2",
-                                       "/dev/nvidia3",
-                                       "/dev/nvidia4",
-                                       "/dev/nvidia5",
-                                       "/dev/nvidia6",
-                                       "/dev/nvidia7",
-                                       "/dev/nvidia-uvm",
-                                       "/dev/nvidia-uvm-tools",
-                                       "/dev/nvidia-caps",
-                                       NULL};
+/* It gives its threads names by way of /proc/self, under the numbers they have in our namespace. */
+static const char *const writable[] = {"/proc/self",       "/dev/nvidiactl",
+                                       "/dev/nvidia0",     "/dev/nvidia1",
+                                       "/dev/nvidia2",     "/dev/nvidia3",
+                                       "/dev/nvidia4",     "/dev/nvidia5",
+                                       "/dev/nvidia6",     "/dev/nvidia7",
+                                       "/dev/nvidia-uvm",  "/dev/nvidia-uvm-tools",
+                                       "/dev/nvidia-caps", NULL};
 
 const struct target target_cuda = {
     .name = "cuda",
@@ -319,6 +315,7 @@ const struct target target_cuda = {
         "install the NVIDIA driver (package nvidia-driver) on a machine with a GPU of theirs",
     .readable = readable,
     .writable = writable,
+    .without = SANDBOX_PID,
     .open = cuda_open,
     .close = cuda_close,
     .describe = cuda_describe,

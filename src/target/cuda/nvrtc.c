@@ -128,7 +128,7 @@ bool nvrtc_compile(struct arena *arena, const char *architecture, const char *te
         return false;
     const char *source = arena_copy(arena, text, length);
     const char *const options[] = {arena_printf(arena, "--gpu-architecture=%s", architecture),
-                                   "--std=c++17", "--ptxas-options=-v", "-lineinfo"};
+                                   "--std=c++20", "--ptxas-options=-v", "-lineinfo"};
     if (nvrtc.create(&program, source, "kernel.cu", 0, NULL, NULL) != CU_SUCCESS)
         return error_set(error, ERROR_TOOL_FAILED, "NVRTC takes no program");
     int status = nvrtc.compile(program, (int)(sizeof options / sizeof *options), options);
