@@ -12,6 +12,7 @@
 enum draw_number {
     DRAW_DECLARED,
     DRAW_NUDGED,
+    DRAW_NUDGED_TWICE, /* who looks at some elements may have looked at the one */
     DRAW_HEAVY,
     DRAW_LARGE,
     DRAW_TINY,
@@ -19,9 +20,13 @@ enum draw_number {
     DRAW_VARIANTS
 };
 
-static const char *const draw_names[] = {
-    "as declared",  "as before but for one value", "heavy tails",
-    "large values", "small values and zeros",      "few non-zeros"};
+static const char *const draw_names[] = {"as declared",
+                                         "as before but for one value",
+                                         "as before but for another value",
+                                         "heavy tails",
+                                         "large values",
+                                         "small values and zeros",
+                                         "few non-zeros"};
 
 bool draw_is_free(const struct task_input *input, enum dtype dtype)
 {
@@ -207,19 +212,22 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     *draw = (struct draw){.name = draw_names[number]};
     draw->inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *draw->inputs);
     draw->expected = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->expected);
-    bool nudged = number == DRAW_NUDGED && any_free(task_case);
+    bool nudged = (number == DRAW_NUDGED || number == DRAW_NUDGED_TWICE) && any_free(task_case);
     uint64_t own_seed = hash_mix(seed, nudged ? DRAW_DECLARED + 1 : (uint64_t)number + 1);
     if (!oracle_draw(arena, task_case, binding, own_seed, draw->inputs, error))
         return false;
     struct random random = random_new(own_seed, 1000);
-    for (int i = 0; i < part->input_count; i++) {
-        const struct task_input *input = &task_case->inputs[i];
-        if (number == DRAW_DECLARED || !draw_is_free(input, draw->inputs[i].dtype))
+    int passes =
+        number == DRAW_NUDGED_TWICE && nudged ? 2 : 1; /* the first as in the draw before */
+    for (int i = 0; i < passes * part->input_count; i++) {
+        struct array *array = &draw->inputs[i % part->input_count];
+        const struct task_input *input = &task_case->inputs[i % part->input_count];
+        if (number == DRAW_DECLARED || !draw_is_free(input, array->dtype))
             continue;
         if (nudged)
-            nudge_input(input, &draw->inputs[i], &random);
+            nudge_input(input, array, &random);
         else
-            draw_vary(input, number, &draw->inputs[i], row_length(&draw->inputs[i]), &random);
+            draw_vary(input, number, array, row_length(array), &random);
     }
     struct limit_rule rule = limit_rule_make(arena, task, binding);
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||

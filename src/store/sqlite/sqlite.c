@@ -176,6 +176,20 @@ static void sqlite_close(struct store *store)
     free(store);
 }
 
+/* Two that open a new store at once may both want to change its mode: SQLite tells one of them that
+ * it is busy without waiting, since both would wait for each other. So the waiting is ours. */
+static bool set_patiently(struct store *store, const char *settings)
+{
+    enum { PAUSE = 20 };
+    int result = SQLITE_BUSY;
+    for (int waited = 0; result == SQLITE_BUSY && waited < BUSY_MILLISECONDS; waited += PAUSE) {
+        if (waited > 0)
+            sqlite3_sleep(PAUSE);
+        result = sqlite3_exec(store->database, settings, NULL, NULL, NULL);
+    }
+    return result == SQLITE_OK;
+}
+
 static bool set_up(struct store *store, bool read_only, struct error *error)
 {
     /* In write-ahead mode NORMAL loses no finished transaction to a killed process, and FULL none
@@ -184,7 +198,7 @@ static bool set_up(struct store *store, bool read_only, struct error *error)
                                    "PRAGMA foreign_keys = ON;";
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
     sqlite3_limit(store->database, SQLITE_LIMIT_LENGTH, STORE_OBJECT_BYTES + (1 << 20));
-    if (!read_only && sqlite3_exec(store->database, settings, NULL, NULL, NULL) != SQLITE_OK)
+    if (!read_only && !set_patiently(store, settings))
         return store_failed(store, error);
     return store_migrate(store, read_only, error);
 }
