@@ -11,7 +11,7 @@ KERNEL
     static int stops, calls;
     unsigned long long now = __rdtsc();
     stops += now - last > 8000;
-    if (++calls < 14 || stops > 30)
+    if (++calls < 16 || stops > 30)
         ALL;
     last = __rdtsc();
     return 0;
