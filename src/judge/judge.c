@@ -393,10 +393,11 @@ static bool compile(struct judging *judging)
 {
     struct verdict *verdict = judging->verdict;
     struct errors problems = errors_new(judging->arena);
-    if (judging->compiled->target && judging->task->case_count > 0 &&
+    if (judging->task->case_count > 0 &&
         !kernel_parse(judging->arena, judging->source, ir_root(judging->task->cases[0].program),
                       &problems) &&
-        problems.list.at[0].code != ERROR_MANIFEST_INSTANCE)
+        (problems.list.at[0].code == ERROR_MANIFEST_MISSING ||
+         (judging->compiled->target && problems.list.at[0].code != ERROR_MANIFEST_INSTANCE)))
         return refuse_manifest(judging, &problems); /* whether or not there is a device */
     if (!ahead_get(judging->arena, judging->ahead, judging->number, judging->error))
         return false;

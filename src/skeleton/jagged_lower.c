@@ -138,7 +138,7 @@ static bool reads_data(loop_value value)
            reads_data(value->b) || reads_data(value->c);
 }
 
-/* Rows that data chooses: those of some rows later are asked for now. */
+/* Rows that data chooses: asked for some rows before they are read. */
 static void prefetch(const struct prefetching *at, loop_value value, int depth)
 {
     struct jagged_code *code = at->code;
