@@ -68,8 +68,7 @@ static bool write_best(struct run_request *request, struct invocation *invocatio
     struct error error = {0};
     if (!path || !request->search.best)
         return true;
-    propose_source(request->search.program, request->search.best->plan, request->search.op,
-                   &source);
+    search_source(&request->search, request->search.best, &source);
     if (file_write(path, source.at, source.length, 0644, &error))
         return true;
     errors_take(&invocation->errors, &error);

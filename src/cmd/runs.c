@@ -161,6 +161,9 @@ static void write_candidate(struct json *json, const struct candidate *candidate
     json_string(json, "note", candidate->note);
     json_string(json, "plan", candidate->plan);
     json_string(json, "kernel", candidate->kernel);
+    json_double(json, "expected", candidate->expected > 0 ? candidate->expected : NAN);
+    json_double(json, "cost", candidate->cost);
+    json_int(json, "tokens", candidate->tokens);
     json_end(json);
 }
 
@@ -199,6 +202,26 @@ static bool show_run(struct stored *stored, const char *word, struct text *out)
     for (size_t i = 0; i < list.count && !tree; i++)
         print_candidate_line(out, &list.at[i], 1);
     return true;
+}
+
+/* What its proposer said it would bring, what it brought, and what asking cost. */
+static void print_expected(struct stored *stored, const struct candidate *candidate,
+                           struct text *out)
+{
+    struct candidate parent = {0};
+    struct error ignored;
+    bool known = candidate->parents[0] &&
+                 stored->engine->candidate_get(stored->store, stored->invocation->arena,
+                                               candidate->parents[0], &parent, &ignored);
+    if (candidate->expected > 0) {
+        text_printf(out, "expected: %.3g times its parent", candidate->expected);
+        if (known && parent.fitness > 0 && candidate->judged)
+            text_printf(out, "; it is %.3g times", candidate->fitness / parent.fitness);
+        text_char(out, '\n');
+    }
+    if (candidate->tokens > 0)
+        text_printf(out, "asked for: %lld tokens, %.4g of money\n", (long long)candidate->tokens,
+                    candidate->cost);
 }
 
 /* Numbers and advice of the diagnosis, as they were kept with the verdict. */
@@ -240,10 +263,14 @@ static bool show_candidate(struct stored *stored, const char *word, struct text 
     if (candidate.note && *candidate.note)
         text_printf(out, "diagnosis: %s: %s\n", diagnosis_name(candidate.diagnosis),
                     candidate.note);
+    print_expected(stored, &candidate, out);
     print_evidence(stored, &candidate, out);
     const char *plan = candidate.plan ? stored_object(stored, candidate.plan) : NULL;
     if (plan)
         text_printf(out, "\n%s", plan);
+    else
+        text_printf(out, "no plan: %s wrote its source; smelt diff shows it beside another one\n",
+                    candidate.proposer);
     return true;
 }
 
@@ -296,6 +323,14 @@ static const struct example best_examples[] = {
     {0},
 };
 
+static void no_plan(struct invocation *invocation, const struct candidate *candidate)
+{
+    error_hint(errors_add(&invocation->errors, ERROR_STORE_NOT_FOUND, (struct place){0},
+                          "candidate %lld has no plan: %s wrote its source",
+                          (long long)candidate->id, candidate->proposer),
+               "leave out --plan for the kernel");
+}
+
 static enum exit_code best(struct invocation *invocation)
 {
     struct stored stored;
@@ -316,6 +351,8 @@ static enum exit_code best(struct invocation *invocation)
                                                           : candidate.kernel;
     if (hash)
         text = stored_object(&stored, hash);
+    else if (found)
+        no_plan(invocation, &candidate);
     stored_close(&stored);
     if (!text)
         return errors_exit(&invocation->errors);

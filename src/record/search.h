@@ -73,7 +73,7 @@ struct run {
 struct candidate {
     int64_t id, run;
     int64_t parents[2];   /* 0: none */
-    const char *proposer; /* "expert:memory", "seed", "llm:..." */
+    const char *proposer; /* "expert:memory", "seed", "model:NAME", "agent:NAME" */
     const char *action;   /* what was changed: "rows.lanes 8 -> 16" */
     const char *why;      /* in words */
     int island;           /* -1: none */
@@ -81,6 +81,9 @@ struct candidate {
     const char *kernel;   /* hash of the object with the source */
     const char *binary;   /* hash of what the compiler made of it, or NULL */
     double proposed;      /* seconds since the run began */
+    double expected;      /* how many times as fast as its parent it was said to be; 0: not said */
+    double cost;          /* money spent on the proposal */
+    int64_t tokens;       /* a model read and wrote for it */
     bool judged;
     enum outcome outcome;
     double fitness;             /* speed-up over the fastest baseline; 0 for anything not ok */

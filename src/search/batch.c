@@ -47,9 +47,10 @@ static bool record_proposal(struct search *search, struct search_node *node, con
     record->parents[1] = node->mate ? node->mate->record.id : 0;
     if (!search->engine || record->id)
         return true;
-    plan_print(&text, node->plan, search->program->graph);
-    record->plan = put_object(search, text.at, error);
-    record->kernel = record->plan ? put_object(search, source, error) : NULL;
+    if (node->plan)
+        plan_print(&text, node->plan, search->program->graph);
+    record->plan = node->plan ? put_object(search, text.at, error) : NULL;
+    record->kernel = record->plan || !node->plan ? put_object(search, source, error) : NULL;
     return record->kernel && search->engine->candidate_add(search->store, record, error);
 }
 
@@ -58,7 +59,9 @@ static bool record_proposal(struct search *search, struct search_node *node, con
 static void diagnose_node(struct search *search, struct search_node *node,
                           const struct search_judgement *judgement)
 {
-    struct skeleton_cost cost = skeleton_predict(search->program, node->plan);
+    struct skeleton_cost cost = {0};
+    if (node->plan)
+        cost = skeleton_predict(search->program, node->plan);
     const struct ir_binding *binding = search->program->binding;
     struct diagnose_subject subject = {
         .verdict = judgement->verdict,
@@ -161,6 +164,9 @@ static bool learn(struct search *search, struct search_node *node, struct error 
         search->best = node;
     bandit_learn(search, node);
     search->options->policy->learn(search, node);
+    for (int i = 0; i < search->options->outside_count; i++)
+        if (search->options->outside[i].learn)
+            search->options->outside[i].learn(search->options->outside[i].context, search, node);
     if (!know || !node->parent || !node->key || node->parent->record.fitness <= 0)
         return true;
     double gain = node->record.fitness / node->parent->record.fitness;
@@ -203,7 +209,9 @@ static bool write_kernels(struct search *search, struct search_node *const *node
     for (int i = 0; i < count; i++) {
         struct text text = text_new(&judged->scratch);
         struct source *source = arena_new(&judged->scratch, struct source);
-        if (!search->options->no_kernels)
+        if (nodes[i]->source)
+            text_add(&text, nodes[i]->source);
+        else if (!search->options->no_kernels)
             propose_source(&program, nodes[i]->plan, search->op, &text);
         *source = (struct source){"kernel.c", text.at, text.length};
         judged->sources[i] = source;

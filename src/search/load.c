@@ -7,7 +7,7 @@
 #include "search/private.h"
 
 /* Nodes come in the order of their numbers. */
-static struct search_node *find_node(const struct search *search, int64_t id)
+struct search_node *search_find(const struct search *search, int64_t id)
 {
     size_t low = 0, high = search->nodes.count;
     while (id && low < high) {
@@ -15,7 +15,7 @@ static struct search_node *find_node(const struct search *search, int64_t id)
         struct search_node *node = search->nodes.at[middle];
         if (node->record.id == id)
             return node;
-        if (node->record.id < id)
+        if (node->record.id && node->record.id < id) /* 0: of the batch that is being made */
             low = middle + 1;
         else
             high = middle;
@@ -25,24 +25,28 @@ static struct search_node *find_node(const struct search *search, int64_t id)
 
 static int expert_of(const char *proposer)
 {
-    const char *name = strchr(proposer, ':');
-    for (int i = 0; name && experts[i]; i++)
-        if (strcmp(experts[i]->name, name + 1) == 0)
+    static const char ours[] = "expert:";
+    for (int i = 0; strncmp(proposer, ours, sizeof ours - 1) == 0 && experts[i]; i++)
+        if (strcmp(experts[i]->name, proposer + sizeof ours - 1) == 0)
             return i;
     return -1;
 }
 
 static void take_candidate(struct search *search, const struct candidate *candidate,
-                           const char *plan)
+                           const char *text)
 {
-    struct search_node *node = search_add_node(search, plan);
+    struct search_offer offer = {.source = candidate->plan ? NULL : text,
+                                 .plan = candidate->plan ? text : NULL,
+                                 .proposer = candidate->proposer,
+                                 .island = -1};
+    struct search_node *node = search_add_offer(search, &offer, NULL);
     if (!node)
         return;
     node->record = *candidate;
     node->island = candidate->island;
     node->expert = expert_of(candidate->proposer);
-    node->parent = find_node(search, candidate->parents[0]);
-    node->mate = find_node(search, candidate->parents[1]);
+    node->parent = search_find(search, candidate->parents[0]);
+    node->mate = search_find(search, candidate->parents[1]);
     node->diagnosis = (struct diagnosis){.class = candidate->diagnosis,
                                          .pattern = "",
                                          .text = candidate->note ? candidate->note : ""};
@@ -73,16 +77,14 @@ bool search_load(struct search *search, struct error *error)
         return false;
     for (size_t i = 0; i < list.count; i++) {
         const struct candidate *candidate = &list.at[i];
-        const char *plan = candidate->plan
-                               ? search->engine->object_get(search->store, search->arena,
-                                                            candidate->plan, NULL, error)
-                               : NULL;
-        if (candidate->plan && !plan)
+        const char *hash = candidate->plan ? candidate->plan : candidate->kernel;
+        const char *text =
+            search->engine->object_get(search->store, search->arena, hash, NULL, error);
+        if (!text)
             return false;
-        if (plan)
-            take_candidate(search, candidate, plan);
+        take_candidate(search, candidate, text);
     }
     /* The numbers drawn before are not drawn again. */
     search->random.counter = (uint64_t)search->judged * 1000;
-    return search->engine->run_update(search->store, &search->run, error);
+    return true;
 }

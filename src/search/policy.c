@@ -44,9 +44,11 @@ static struct search_node *any_node(struct search *search)
 
 /* ---- islands ---- */
 
-/* Plans that differ only in numbers are of one kind. */
+/* Plans that differ only in numbers are of one kind; so are kernels without a plan. */
 static bool same_kind(const struct search_node *a, const struct search_node *b)
 {
+    if (!a->plan || !b->plan)
+        return a->plan == b->plan;
     if (a->plan->group_count != b->plan->group_count)
         return false;
     for (int g = 0; g < a->plan->group_count; g++)

@@ -6,8 +6,22 @@
 
 #include "search/search.h"
 
-/* A node for the plan of this text; NULL: it is no legal plan, or there is one already. */
-struct search_node *search_add_node(struct search *search, const char *text);
+/* A node for the plan of this text; NULL: it is no legal plan, or there is one already, *old. */
+struct search_node *search_add_plan(struct search *search, const char *text,
+                                    struct search_node **old);
+/* A node of the graph, without a proposer. */
+struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash);
+/* A node for an offer; NULL: its plan is none, or there is such a one already, which is *old (may
+ * be NULL). */
+struct search_node *search_add_offer(struct search *search, const struct search_offer *offer,
+                                     struct search_node **old);
+/* Offers that are ready, as nodes; how many. */
+int search_take_offers(struct search *search, struct search_node **nodes, int most);
+/* False: nothing is under way outside. */
+bool search_wait_offers(struct search *search, double seconds);
+/* Whom an expert can go on from: the node, its nearest ancestor with a plan, or else the best that
+ * has one; NULL: none has. */
+struct search_node *search_planned(const struct search *search, struct search_node *node);
 /* Lowers, records, judges, diagnoses and learns. `again`: they were judged before, and it is only
  * their times that count. */
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,

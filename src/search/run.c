@@ -21,6 +21,9 @@ enum {
     FINALISTS = 3,
 };
 
+/* Seconds between two looks at the clock while nothing but proposals from outside is awaited. */
+static const double PATIENCE = 0.2;
+
 static const char *const ends[] = {
     [SEARCH_TIME] = "the time was up",
     [SEARCH_EVALUATIONS] = "as many candidates as asked for were judged",
@@ -62,23 +65,29 @@ static struct plan *adopt_plan(struct search *search, const char *text)
     return plan && skeleton_check(search->program, plan, &error) ? plan : NULL;
 }
 
-struct search_node *search_add_node(struct search *search, const char *text)
+struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash)
 {
-    struct plan *plan = adopt_plan(search, text);
-    char hash[65];
-    if (!plan)
-        return NULL;
-    plan_hash(plan, search->program->graph, hash);
-    if (map_get(&search->by_hash, hash))
-        return NULL;
     struct search_node *node = arena_new(search->arena, struct search_node);
     *node = (struct search_node){.plan = plan, .expert = -1, .island = -1};
     node->record.run = search->run.id;
     node->record.island = -1;
-    memcpy(node->hash, hash, sizeof hash);
+    memcpy(node->hash, hash, sizeof node->hash);
     vector_push(search->arena, &search->nodes, node);
     map_set(&search->by_hash, arena_string(search->arena, hash), node);
     return node;
+}
+
+struct search_node *search_add_plan(struct search *search, const char *text,
+                                    struct search_node **old)
+{
+    struct plan *plan = adopt_plan(search, text);
+    char hash[65];
+    *old = NULL;
+    if (!plan)
+        return NULL;
+    plan_hash(plan, search->program->graph, hash);
+    *old = map_get(&search->by_hash, hash);
+    return *old ? NULL : search_new_node(search, plan, hash);
 }
 
 static bool may_try(const struct search *search, const char *hash)
@@ -96,6 +105,11 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
     struct skeleton_program program = *search->program;
     if (!search->options->policy->choose(search, &choice))
         return false;
+    choice.parent = search_planned(search, choice.parent);
+    if (!choice.parent)
+        return true;
+    if (choice.mate && !choice.mate->plan)
+        choice.mate = search_planned(search, choice.mate);
     program.arena = scratch;
     struct diagnosis none = {.class = DIAGNOSIS_NONE};
     const struct diagnosis *diagnosis =
@@ -121,7 +135,8 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
         }
         struct text text = text_new(scratch);
         plan_print(&text, proposals[i].plan, program.graph);
-        *node = search_add_node(search, text.at);
+        struct search_node *old;
+        *node = search_add_plan(search, text.at, &old);
         if (!*node)
             continue;
         (*node)->parent = choice.parent;
@@ -146,7 +161,7 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
 
 static void add_seed(struct search *search, const char *text, const char *proposer)
 {
-    struct search_node *node = search_add_node(search, text);
+    struct search_node *old, *node = search_add_plan(search, text, &old);
     if (node)
         node->record.proposer = proposer;
 }
@@ -249,11 +264,11 @@ static bool gather(struct search *search, struct arena *scratch, struct search_n
                    int most, int *count)
 {
     int fruitless = 0;
-    *count = 0;
-    while (*count < most && fruitless < FRUITLESS) {
+    *count = search_take_offers(search, batch, most);
+    while (*count < most && fruitless < FRUITLESS && !search->options->no_experts) {
         struct search_node *node = NULL;
         if (!propose_node(search, scratch, &node))
-            return false;
+            break;
         if (node)
             batch[(*count)++] = node;
         else
@@ -275,15 +290,16 @@ static enum search_end loop(struct search *search, struct error *error)
         int64_t left = search->options->budget.evaluations - search->judged;
         if (search->options->budget.evaluations > 0 && left < allowed)
             allowed = (int)left;
-        if (!gather(search, &scratch, batch, allowed, &count)) {
+        bool found = gather(search, &scratch, batch, allowed, &count);
+        if (!found && !search_wait_offers(search, PATIENCE)) {
             end = SEARCH_EXHAUSTED;
             break;
         }
-        if (!search_tell(search, "judging")) {
+        if (!search_tell(search, found ? "judging" : "waiting for proposals")) {
             end = SEARCH_STOPPED;
             break;
         }
-        if (!search_judge_batch(search, batch, count, false, error)) {
+        if (found && !search_judge_batch(search, batch, count, false, error)) {
             end = SEARCH_FAILED;
             break;
         }
@@ -329,18 +345,26 @@ static bool finish(struct search *search, enum search_end end, struct error *err
     return search->engine->run_update(search->store, run, error);
 }
 
-enum search_end search_run(struct search *search, struct error *error)
+bool search_open(struct search *search, struct error *error)
 {
-    struct error late = {0};
     search->started = search->options->clock ? search->options->clock() : real_clock();
     search->random = random_new(search->options->seed, 0x5ea3c4);
     search->by_hash = map_new(search->arena);
     search->by_binary = map_new(search->arena);
+    if (search->run.id == 0)
+        search->run.state = RUN_RUNNING;
+    return !search->engine ||
+           (search->run.id == 0 ? search->engine->run_add(search->store, &search->run, error)
+                                : search_load(search, error));
+}
+
+enum search_end search_run(struct search *search, struct error *error)
+{
+    struct error late = {0};
+    if (!search_open(search, error))
+        return SEARCH_FAILED;
     search->run.state = RUN_RUNNING;
-    bool ready = !search->engine ||
-                 (search->run.id == 0 ? search->engine->run_add(search->store, &search->run, error)
-                                      : search_load(search, error));
-    if (!ready)
+    if (search->engine && !search->engine->run_update(search->store, &search->run, error))
         return SEARCH_FAILED;
     enum search_end end = begin(search, error);
     if (end != SEARCH_FAILED && end != SEARCH_STOPPED && !judge_finalists(search, error))

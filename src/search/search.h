@@ -56,8 +56,9 @@ struct search_judge {
 
 struct search_node {
     struct candidate record;
-    struct plan *plan;
-    char hash[65]; /* of the plan */
+    struct plan *plan;  /* NULL: source only, which experts cannot change */
+    const char *source; /* of the kernel; NULL: the plan says it */
+    char hash[65];      /* of the plan, or of the source */
     struct diagnosis diagnosis;
     struct interval speedup; /* over the baseline; all 0: not timed in this sitting */
     struct search_node *parent, *mate;
@@ -87,6 +88,42 @@ struct search_island {
     int role;                         /* expert */
     int stale;                        /* judged since its best got better */
     const struct search_node *trying; /* proposed last, or NULL */
+};
+
+/* ---- proposals from outside ---- */
+
+struct search;
+
+enum { SEARCH_SOURCE_BYTES = 4 << 20, SEARCH_OUTSIDE = 4 }; /* a kernel's text; who may offer */
+
+/*
+ * A candidate that no expert made: a model's, an agent's, a person's. It is a kernel's source, or a
+ * plan, and from then on a candidate like any other: judged beside them, diagnosed, kept, a
+ * finalist. Everything is copied.
+ */
+struct search_offer {
+    const char *source;         /* of a kernel, or NULL */
+    const char *plan;           /* its text, or NULL: source only */
+    const char *proposer;       /* "model:NAME", "agent:NAME" */
+    const char *action, *why;   /* what differs from the parent, and why; may be NULL */
+    struct search_node *parent; /* or NULL: begun anew */
+    double expected;            /* times as fast as the parent; 0: not said */
+    double cost;                /* money */
+    int64_t tokens;
+    int island; /* -1: none */
+};
+
+/* Somebody outside. Its functions are called between batches, in the search's own thread. */
+struct search_outside {
+    /* Offers that are ready, up to `most`, best first; may begin work on others. They are taken
+     * before the next call. */
+    int (*take)(void *context, struct search *search, struct search_offer *offers, int most);
+    /* Waits up to `seconds` for something to be ready. False: nothing is under way, and nothing
+     * will come unless the graph changes. */
+    bool (*wait)(void *context, double seconds);
+    /* A candidate was judged, whoever offered it. NULL: not told. */
+    void (*learn)(void *context, struct search *search, const struct search_node *node);
+    void *context;
 };
 
 /* ---- a run ---- */
@@ -126,6 +163,9 @@ struct search_options {
     int (*propose)(void *context, int expert, const struct propose_view *view,
                    struct proposal *proposals, int most);
     void *replay;
+    struct search_outside outside[SEARCH_OUTSIDE];
+    int outside_count;
+    bool no_experts; /* only seeds and what comes from outside */
     struct search_judge judge;
     struct know *know; /* or NULL */
     /* Called often; false ends the run cleanly. */
@@ -147,7 +187,7 @@ struct search {
     struct rates rates; /* all 0: nothing was measured */
     struct random random;
     struct search_nodes nodes;
-    struct map by_hash;   /* hash of a plan -> node */
+    struct map by_hash;   /* search_node.hash -> node */
     struct map by_binary; /* search_judgement.binary -> node that was judged */
     struct search_node *best;
     struct search_node *winner; /* of the kernels compared in pairs last, or NULL */
@@ -176,6 +216,21 @@ const char *search_end_name(enum search_end end); /* "the time was up" */
  * caller; run.id 0 begins a new run, another one goes on where it was. FAILED: error is set.
  */
 enum search_end search_run(struct search *search, struct error *error);
+
+/* The run as the store has it, or a new one, for what follows; search_run does it by itself. */
+bool search_open(struct search *search, struct error *error);
+/*
+ * Offers alone, after search_open: they are judged in batches, the good ones beside the best so far
+ * with more care, and the run's record is brought up to date. nodes[i]: the candidate made of
+ * offers[i], or the one there was already with the same plan or source; NULL: its plan is none. No
+ * expert is asked.
+ */
+bool search_submit(struct search *search, const struct search_offer *offers, int count,
+                   struct search_node **nodes, struct error *error);
+/* The candidate with this number, once a run was loaded; NULL: none. */
+struct search_node *search_find(const struct search *search, int64_t id);
+/* The kernel of a candidate. */
+void search_source(const struct search *search, const struct search_node *node, struct text *out);
 
 /* ---- policies ---- */
 

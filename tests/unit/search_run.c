@@ -74,13 +74,20 @@ static bool judge(void *context, struct arena *arena, const struct source *const
     for (int i = 0; i < count; i++) {
         char hash[65];
         struct verdict *verdict = arena_new(arena, struct verdict);
-        plan_hash(plans[i], program->graph, hash);
+        if (plans[i])
+            plan_hash(plans[i], program->graph, hash);
+        else
+            sha256_hex(kernels[i]->text, kernels[i]->length, hash);
         unsigned long number = strtoul((char[]){hash[0], hash[1], hash[2], hash[3], 0}, NULL, 16);
         verdict->outcome = number % 7 == 0 ? OUTCOME_WRONG : OUTCOME_OK;
         judgements[i] = (struct search_judgement){
             .verdict = verdict,
             .fitness = verdict->outcome == OUTCOME_OK ? 1 + (double)number / 65536 : 0,
             .microseconds = 100};
+        if (!plans[i] && strstr(kernels[i]->text, "fast"))
+            judgements[i].fitness = 5;
+        if (!plans[i])
+            verdict->outcome = judgements[i].fitness > 0 ? OUTCOME_OK : OUTCOME_WRONG;
     }
     return true;
 }
@@ -343,4 +350,152 @@ TEST(search_ranks_finalists_in_pairs)
         better += search->nodes.at[i]->record.fitness > search->best->record.fitness;
     CHECK_INT(better, 2); /* the third of three */
     arena_release(&arena);
+}
+
+/* ---- from outside ---- */
+
+struct writer { /* somebody who writes kernels, one a batch, each from the one before */
+    struct search_node *last;
+    int written, most, told;
+    char source[64];
+};
+
+static int write_one(void *context, struct search *search, struct search_offer *offers, int most)
+{
+    struct writer *writer = context;
+    if (writer->written >= writer->most || most < 1)
+        return 0;
+    bool fast = ++writer->written == writer->most;
+    snprintf(writer->source, sizeof writer->source, "kernel %d%s", writer->written,
+             fast ? " fast" : "");
+    offers[0] = (struct search_offer){.source = writer->source,
+                                      .proposer = "model:writer",
+                                      .action = "written by hand",
+                                      .why = "to see",
+                                      .parent = writer->last ? writer->last : search->best,
+                                      .expected = 1.5,
+                                      .cost = 0.25,
+                                      .tokens = 1000,
+                                      .island = -1};
+    return 1;
+}
+
+static bool writes_more(void *context, double seconds)
+{
+    const struct writer *writer = context;
+    (void)seconds;
+    return writer->written < writer->most;
+}
+
+static void hear(void *context, struct search *search, const struct search_node *node)
+{
+    struct writer *writer = context;
+    (void)search;
+    if (strcmp(node->record.proposer, "model:writer") != 0)
+        return;
+    writer->told++;
+    writer->last = (struct search_node *)node;
+}
+
+static struct search *run_with(struct arena *arena, const char *policy, struct writer *writer,
+                               bool alone, struct store *store, int64_t id)
+{
+    struct error error = {0};
+    struct search *search = arena_new(arena, struct search);
+    struct search_options *options = arena_new(arena, struct search_options);
+    struct skeleton_program *program = prepare(arena);
+    *options = (struct search_options){.policy = search_policy_find(policy),
+                                       .budget = {.evaluations = 40},
+                                       .seed = 42,
+                                       .judge = {judge, program},
+                                       .outside = {{write_one, writes_more, hear, writer}},
+                                       .outside_count = writer ? 1 : 0,
+                                       .no_experts = alone,
+                                       .clock = fake_clock};
+    *search = (struct search){.arena = arena,
+                              .options = options,
+                              .engine = store ? &store_sqlite : NULL,
+                              .store = store,
+                              .program = program,
+                              .threads = 1,
+                              .run = {.id = id, .task = "softmax", .target = "cpu"}};
+    fake_time = 0;
+    CHECK(search_run(search, &error) != SEARCH_FAILED);
+    return search;
+}
+
+/* Kernels without a plan are candidates like others, whatever the policy; experts go on from the
+ * plans behind them. */
+TEST(search_takes_kernels_from_outside)
+{
+    for (int i = 0; search_policies[i]; i++) {
+        struct arena arena = {0};
+        struct writer writer = {.most = 5};
+        struct search *search = run_with(&arena, search_policies[i]->name, &writer, false, NULL, 0);
+        int64_t experts_after = 0;
+        CHECK_INT(writer.told, 5);
+        CHECK(search->best == writer.last);
+        CHECK(!search->best->plan);
+        CHECK(strcmp(search->best->source, "kernel 5 fast") == 0);
+        CHECK(search->best->record.expected == 1.5 && search->best->record.tokens == 1000);
+        for (size_t n = 0; n < search->nodes.count; n++)
+            experts_after += search->nodes.at[n]->expert >= 0;
+        CHECK(experts_after >= 5);
+        arena_release(&arena);
+    }
+    struct arena arena = {0};
+    struct writer writer = {.most = 5};
+    struct search *search = run_with(&arena, "greedy", &writer, true, NULL, 0);
+    for (size_t n = 0; n < search->nodes.count; n++)
+        CHECK(search->nodes.at[n]->expert < 0);
+    CHECK_INT(writer.told, 5);
+    arena_release(&arena);
+}
+
+/* They are kept whole, a run goes on with them, and offers can be judged without a search. */
+TEST(search_keeps_kernels_from_outside)
+{
+    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct arena arena = {0};
+    struct error error = {0};
+    struct store *store = store_sqlite.open(path, false, &error);
+    CHECK(store != NULL);
+    struct writer writer = {.most = 3};
+    struct search *first = run_with(&arena, "islands", &writer, true, store, 0);
+    int64_t id = first->run.id, judged = first->judged, best = first->best->record.id;
+    struct candidate kept;
+    CHECK(store_sqlite.candidate_get(store, &arena, best, &kept, &error));
+    CHECK(!kept.plan && kept.cost == 0.25 && kept.tokens == 1000 && kept.expected == 1.5);
+    CHECK_STR(kept.proposer, "model:writer");
+    CHECK_STR(store_sqlite.object_get(store, &arena, kept.kernel, NULL, &error), "kernel 3 fast");
+    struct search *second = run_with(&arena, "islands", NULL, true, store, id);
+    CHECK_INT(second->judged, judged);
+    CHECK_INT(second->best->record.id, best);
+    /* offers alone: one new, one that was there, one that is no plan */
+    struct search third = *second;
+    third.nodes = (struct search_nodes){0};
+    third.best = NULL;
+    third.judged = 0;
+    CHECK(search_open(&third, &error));
+    struct search_node *nodes[3], *parent = search_find(&third, best);
+    CHECK(parent && parent->record.id == best);
+    struct search_offer offers[3] = {
+        {.source = "kernel 9, fast", .proposer = "agent:x", .parent = parent, .island = -1},
+        {.source = "kernel 3 fast", .proposer = "agent:x", .island = -1},
+        {.plan = "no plan", .proposer = "agent:x", .island = -1}};
+    CHECK(search_submit(&third, offers, 3, nodes, &error));
+    CHECK(nodes[0] && nodes[0]->record.judged && nodes[0]->record.parents[0] == best);
+    CHECK(nodes[1] == parent);
+    CHECK(!nodes[2]);
+    CHECK_INT(third.judged, judged + 1);
+    struct store_runs runs = {0};
+    CHECK(store_sqlite.run_list(store, &arena, &runs, &error));
+    CHECK_INT(runs.at[0].state, RUN_DONE);
+    CHECK_INT(runs.at[0].judged, judged + 1);
+    store_sqlite.close(store);
+    arena_release(&arena);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
 }

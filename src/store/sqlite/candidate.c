@@ -8,7 +8,8 @@
 
 #define COLUMNS                                                                           \
     "id, run, parent, other_parent, proposer, action, why, island, plan, kernel, binary," \
-    " proposed, judged, outcome, fitness, microseconds, floor, verdict, diagnosis, note"
+    " proposed, judged, outcome, fitness, microseconds, floor, verdict, diagnosis, note," \
+    " expected, cost, tokens"
 
 static struct candidate read_candidate(struct arena *arena, sqlite3_stmt *statement)
 {
@@ -31,6 +32,9 @@ static struct candidate read_candidate(struct arena *arena, sqlite3_stmt *statem
         .floor = sqlite3_column_double(statement, 16),
         .verdict = column_text(arena, statement, 17),
         .note = column_text(arena, statement, 19),
+        .expected = sqlite3_column_double(statement, 20),
+        .cost = sqlite3_column_double(statement, 21),
+        .tokens = sqlite3_column_int64(statement, 22),
     };
     const char *outcome = (const char *)sqlite3_column_text(statement, 13);
     const char *diagnosis = (const char *)sqlite3_column_text(statement, 18);
@@ -47,10 +51,12 @@ bool sqlite_candidate_add(struct store *store, struct candidate *candidate, stru
     bool added = statement_run(
         store, error,
         "INSERT INTO candidate (run, parent, other_parent, proposer, action, why, island, plan,"
-        " kernel, proposed, judged, fitness) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
-        "iiitttittd", candidate->run, candidate->parents[0], candidate->parents[1],
+        " kernel, proposed, expected, cost, tokens, judged, fitness)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
+        "iiitttittdddi", candidate->run, candidate->parents[0], candidate->parents[1],
         candidate->proposer, candidate->action, candidate->why, (int64_t)candidate->island,
-        candidate->plan, candidate->kernel, candidate->proposed);
+        candidate->plan, candidate->kernel, candidate->proposed, candidate->expected,
+        candidate->cost, candidate->tokens);
     if (added)
         candidate->id = sqlite3_last_insert_rowid(store->database);
     return added;

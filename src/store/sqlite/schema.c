@@ -36,6 +36,10 @@ static const char *const steps[] = {
     "    infeasible INTEGER NOT NULL, log_gain REAL NOT NULL,"
     "    PRIMARY KEY (structure, target, dtype, shape, signature, diagnosis, action))"
     "    WITHOUT ROWID;",
+    /* what a proposal was said to bring and what it cost */
+    "ALTER TABLE candidate ADD COLUMN expected REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE candidate ADD COLUMN cost REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE candidate ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
