@@ -1,15 +1,15 @@
 // smelt kernel 1
 // op softmax T=f32 B=1
 // target cpu
-// holds D % 16 == 0
+// holds D % 8 == 0
 
 #include <math.h>
 #include <stdint.h>
 
-typedef float vec __attribute__((vector_size(64)));
-typedef uint32_t words __attribute__((vector_size(64)));
+typedef float vec __attribute__((vector_size(32)));
+typedef uint32_t words __attribute__((vector_size(32)));
 
-enum { LANES = 16 };
+enum { LANES = 8 };
 
 static inline vec vec_max(vec a, vec b)
 {
