@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 struct try_frame {
     jmp_buf jump;
     struct try_frame *outer;
@@ -51,6 +55,14 @@ static void prefer_large_pages(char *block, size_t size)
         (void)madvise(block + before, (size - before) / SMALL_PAGE * SMALL_PAGE, MADV_HUGEPAGE);
 #else
     (void)block, (void)size;
+#endif
+}
+
+void memory_return_large_blocks(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
 #endif
 }
 

@@ -17,6 +17,12 @@ void *memory_alloc(size_t size);
 /* Grows or shrinks; new bytes are not zeroed. The old pointer is gone. Never NULL. */
 void *memory_resize(void *old, size_t size);
 void memory_free(void *pointer);
+/*
+ * Large blocks go back to the system when they are freed, for good: without this the heap learns
+ * from the first large block it sees freed to keep such blocks in its own, between small ones that
+ * stay, and a run of hours grows. Called once, before anything large is taken.
+ */
+void memory_return_large_blocks(void);
 
 /* Runs body(context). True when it returned, false when memory ran out inside it. Nests. */
 bool memory_try(void (*body)(void *context), void *context);

@@ -149,7 +149,8 @@ static bool read_table(struct ablate *ablate, const char *path)
         errors_take(&invocation->errors, &error);
         return false;
     }
-    if (!ablate_prepare(invocation, stem_of(arena, path), table->task, table->threads, one))
+    one->target = table->target;
+    if (!ablate_prepare(invocation, stem_of(arena, path), table->task, one))
         return false;
     one->table = table;
     size_t rows = table->rows.count;

@@ -40,8 +40,8 @@ struct ablate {
     bool poor_start;
 };
 
-/* The first task of a text, and the program of its first timed case. */
-bool ablate_prepare(struct invocation *invocation, const char *name, const char *text, int threads,
+/* The first task of a text, and the program of its first timed case, for out->target. */
+bool ablate_prepare(struct invocation *invocation, const char *name, const char *text,
                     struct ablate_case *out);
 
 /* Measures `plans` plans of the task in each file, one table each, in the folder of --save. */

@@ -18,15 +18,13 @@ static const struct task_case *timed_case(const struct task *task)
     return NULL;
 }
 
-bool ablate_prepare(struct invocation *invocation, const char *name, const char *text, int threads,
+bool ablate_prepare(struct invocation *invocation, const char *name, const char *text,
                     struct ablate_case *out)
 {
     struct arena *arena = invocation->arena;
     struct errors *errors = &invocation->errors;
     struct lang *lang = lang_new(arena, NULL);
     struct lang_file *file = lang_load_text(lang, name, text, strlen(text), errors);
-    struct machine machine;
-    struct rates rates;
     out->name = name;
     out->task = file && lang_task_count(file)
                     ? lang_task(lang, file, lang_task_ast(file, 0), errors)
@@ -38,12 +36,7 @@ bool ablate_prepare(struct invocation *invocation, const char *name, const char 
                        "%s has no task with a case that is timed", name);
         return false;
     }
-    machine_describe(&machine, "");
-    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        rates = (struct rates){0};
     struct ir_binding binding = {ir_root(one->program), one->sizes, one->scalars};
-    out->target = skeleton_target_new(&machine, &rates);
-    out->target.threads = threads;
     out->program = skeleton_program_new(arena, one->program, &binding, &out->target);
     const struct ir_part *part = out->program->part;
     enum dtype dtype = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
@@ -57,7 +50,7 @@ static struct table *make_table(struct arena *arena, const struct search *search
 {
     struct table *table = arena_new(arena, struct table);
     table->machine = arena_string(arena, search->machine.id);
-    table->threads = search->threads;
+    table->target = *search->program->target;
     table->task = text;
     for (size_t i = 0; i < search->nodes.count; i++) {
         const struct search_node *node = search->nodes.at[i];
@@ -101,7 +94,13 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
         errors_take(&invocation->errors, &error);
         return false;
     }
-    if (!ablate_prepare(invocation, path, source->text, threads, &survey->one))
+    struct search *search = &survey->search;
+    machine_describe(&search->machine, "");
+    if (machine_rates_load(arena, &search->machine, &search->rates) != MACHINE_KEPT_GOOD)
+        search->rates = (struct rates){0};
+    survey->one.target = skeleton_target_new(&search->machine, &search->rates);
+    survey->one.target.threads = threads;
+    if (!ablate_prepare(invocation, path, source->text, &survey->one))
         return false;
     survey->judging = (struct judging){
         .task = survey->one.task,
@@ -113,19 +112,15 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
                                               .batch = 7,
                                               .no_experience = true,
                                               .judge = {judging_judge, &survey->judging}};
-    survey->search = (struct search){.arena = arena,
-                                     .options = &survey->options,
-                                     .program = survey->one.program,
-                                     .threads = threads,
-                                     .run = {.task = survey->one.task->name, .target = "cpu"}};
-    machine_describe(&survey->search.machine, "");
-    if (machine_rates_load(arena, &survey->search.machine, &survey->search.rates) !=
-        MACHINE_KEPT_GOOD)
-        survey->search.rates = (struct rates){0};
-    enum search_end end = search_run(&survey->search, &error);
+    search->arena = arena;
+    search->options = &survey->options;
+    search->program = survey->one.program;
+    search->threads = threads;
+    search->run = (struct run){.task = survey->one.task->name, .target = "cpu"};
+    enum search_end end = search_run(search, &error);
     judge_draws_release(&survey->judging.draws);
     struct text out = text_new(arena);
-    table_print(&out, make_table(arena, &survey->search, source->text));
+    table_print(&out, make_table(arena, search, source->text));
     const char *name = arena_printf(arena, "%s/%s.table", folder, stem_of(arena, path));
     if (end == SEARCH_FAILED || !file_write(name, out.at, out.length, 0644, &error)) {
         errors_take(&invocation->errors, &error);

@@ -59,7 +59,7 @@ static bool learn_case(struct arena *arena, const struct ablate_case *one, struc
                             .engine = &store_sqlite,
                             .store = store,
                             .program = one->program,
-                            .threads = one->table->threads,
+                            .threads = one->table->target.threads,
                             .run = {.task = one->name,
                                     .structure = one->structure,
                                     .target = "cpu",
@@ -136,7 +136,7 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
     struct search search = {.arena = &arena,
                             .options = &options,
                             .program = one->program,
-                            .threads = one->table->threads,
+                            .threads = one->table->target.threads,
                             .run = {.task = one->name, .target = "cpu"}};
     bool fine = search_run(&search, error) != SEARCH_FAILED;
     *needed = first_good(&search, options.budget.fitness);

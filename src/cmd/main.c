@@ -223,6 +223,7 @@ static void streams_secure(void)
 int main(int count, char **words)
 {
     streams_secure();
+    memory_return_large_blocks();
     /* `smelt ops | head` ends quietly even when whoever started us ignores the signal. */
     signal(SIGPIPE, SIG_DFL);
     /* Whoever ignores the end of its children is not told how they ended. */

@@ -68,6 +68,13 @@ bool judge_kernels(struct arena *arena, const struct task *task,
 /* Takes the id of a failure, "SEED.CASE.DRAW", into the options. False when it is none. */
 bool judge_id_parse(const char *id, struct judge_options *options);
 
+/*
+ * The baselines of a judgement, ends with NULL: those the options name, where a bare name stands
+ * for a line of the task; else plain and the lines of the task.
+ */
+const char *const *judge_baseline_names(struct arena *arena, const struct task *task,
+                                        const struct judge_options *options);
+
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);
 

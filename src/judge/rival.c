@@ -17,8 +17,8 @@ static const char *task_line_name(struct arena *arena, const struct task_baselin
     return line->argument ? arena_printf(arena, "%s:%s", line->name, line->argument) : line->name;
 }
 
-const char *const *rival_names(struct arena *arena, const struct task *task,
-                               const struct judge_options *options)
+const char *const *judge_baseline_names(struct arena *arena, const struct task *task,
+                                        const struct judge_options *options)
 {
     struct names VECTOR(const char *) names = {0};
     const char *const *wanted = options->baselines;

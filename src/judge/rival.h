@@ -29,12 +29,6 @@ struct rival {
 };
 
 /*
- * The baselines of a judgement, ends with NULL: those the options name, where a bare name stands
- * for a line of the task; else plain and the lines of the task.
- */
-const char *const *rival_names(struct arena *arena, const struct task *task,
-                               const struct judge_options *options);
-/*
  * Compiles all ways to set it up; target NULL: for the processor. A baseline that does not apply
  * has a problem, and that is fine; false when it cannot be had at all. Not asked for (but named by
  * the task): no program is started, and whatever goes wrong is a problem of the baseline's.

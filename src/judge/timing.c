@@ -311,7 +311,7 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
                            const struct ir_program *program)
 {
     static const struct source empty = {"empty.c", empty_kernel, sizeof empty_kernel - 1};
-    const char *const *names = rival_names(timing->arena, timing->task, timing->options);
+    const char *const *names = judge_baseline_names(timing->arena, timing->task, timing->options);
     bool asked = timing->options->baselines != NULL;
     int baselines = 0;
     while (names[baselines])

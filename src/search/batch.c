@@ -173,25 +173,51 @@ static bool learn(struct search *search, struct search_node *node, struct error 
     return know_learn(know, node->parent->diagnosis.class, node->key, gain, error);
 }
 
-/* Who of those judged side by side is the fastest against the others; NULL: nobody compared. */
-static struct search_node *winner_of(struct search_node *const *nodes,
-                                     const struct search_judgement *judgements, int count)
+/* How many times as fast as `other` it is: side by side where that was measured. */
+static double advantage(struct search_node *const *nodes, const struct search_judgement *judgements,
+                        int own, int other)
 {
-    struct search_node *winner = NULL;
+    const double *against = judgements[own].against;
+    double before = nodes[other]->record.fitness;
+    if (against && against[other] > 0)
+        return against[other];
+    return before > 0 ? nodes[own]->record.fitness / before : INFINITY;
+}
+
+/* Who of those judged side by side is the fastest against the others; -1: none is right. */
+static int fastest_of(struct search_node *const *nodes, const struct search_judgement *judgements,
+                      int count)
+{
+    int winner = -1;
     double best = -INFINITY;
     for (int i = 0; i < count; i++) {
         double score = 0;
-        if (!judgements[i].against || nodes[i]->record.fitness <= 0)
+        if (nodes[i]->record.fitness <= 0)
             continue;
         for (int k = 0; k < count; k++)
-            if (k != i && judgements[i].against[k] > 0)
-                score += log(judgements[i].against[k]);
+            if (k != i && nodes[k]->record.fitness > 0)
+                score += log(advantage(nodes, judgements, i, k));
         if (score > best) {
             best = score;
-            winner = nodes[i];
+            winner = i;
         }
     }
     return winner;
+}
+
+/* The fastest, unless it is hardly faster than what had the place before: of two that are as good
+ * as equal, the one that was known longer is the better guess. */
+static struct search_node *winner_of(const struct search *search, struct search_node *const *nodes,
+                                     const struct search_judgement *judgements, int count)
+{
+    const struct search_node *const before[] = {search->champion, search->first};
+    int winner = fastest_of(nodes, judgements, count);
+    for (size_t b = 0; b < sizeof before / sizeof *before && winner >= 0; b++)
+        for (int i = 0; i < count; i++)
+            if (nodes[i] == before[b] && i != winner && nodes[i]->record.fitness > 0 &&
+                advantage(nodes, judgements, winner, i) <= SEARCH_CLEARLY)
+                winner = i;
+    return winner >= 0 ? nodes[winner] : NULL;
 }
 
 struct judged { /* a batch on its way */
@@ -229,7 +255,8 @@ static bool save_progress(struct search *search, struct error *error)
     if (!search->engine)
         return true;
     run.seconds = search_elapsed(search);
-    run.best = search->best ? search->best->record.id : 0;
+    const struct search_node *best = search_standing(search);
+    run.best = best ? best->record.id : 0;
     return search->engine->run_update(search->store, &run, error);
 }
 
@@ -273,7 +300,7 @@ bool search_judge_batch(struct search *search, struct search_node *const *nodes,
         }
         fine = fine && (again || learn(search, nodes[i], error));
     }
-    search->winner = fine && again ? winner_of(nodes, judged.judgements, count) : NULL;
+    search->winner = fine && again ? winner_of(search, nodes, judged.judgements, count) : NULL;
     arena_release(&judged.scratch);
     for (int i = 0; i < doubts && fine; i++)
         fine = judge_again(search, doubtful[i], error);

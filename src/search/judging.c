@@ -1,6 +1,6 @@
 /*
- * Batches through the judge. The first one finds out which baseline is the fastest; from then on
- * only that one is timed beside the candidates.
+ * Batches through the judge. The first one finds out which baselines are the fastest; from then on
+ * only those are timed beside the candidates.
  */
 #include "search/judging.h"
 
@@ -48,12 +48,31 @@ double judging_fitness(const struct verdict *verdict)
     return judging_speedup(verdict).middle;
 }
 
+const char *judging_asked_name(const char *const *names, const char *reported)
+{
+    for (; *names; names++) {
+        size_t length = strlen(*names);
+        if (strncmp(reported, *names, length) == 0 &&
+            (reported[length] == 0 || strncmp(reported + length, " (", 2) == 0))
+            return *names;
+    }
+    return NULL;
+}
+
+/* Of each case, so that later candidates are compared with what the first ones were. */
 static void note_fastest(struct judging *judging, const struct verdict *verdict)
 {
-    for (int i = 0; i < verdict->case_count && !judging->fastest; i++) {
+    const char *const *names =
+        judge_baseline_names(judging->arena, judging->task, &judging->options);
+    int count = 0;
+    for (int i = 0; i < verdict->case_count && count < JUDGING_FASTEST; i++) {
         const struct speedup *fastest = fastest_of(&verdict->cases[i]);
-        if (fastest)
-            judging->fastest = arena_string(judging->arena, fastest->baseline);
+        const char *name = fastest ? judging_asked_name(names, fastest->baseline) : NULL;
+        bool noted = name == NULL;
+        for (int k = 0; k < count; k++)
+            noted |= strcmp(judging->fastest[k], name ? name : "") == 0;
+        if (!noted)
+            judging->fastest[count++] = name;
     }
 }
 
@@ -143,7 +162,6 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
 {
     struct judging *judging = context;
     struct judge_options options = judging->options;
-    const char *const only[] = {judging->fastest, NULL};
     struct verdict *verdicts = arena_array(arena, (size_t)count, sizeof *verdicts);
     const struct source **named = arena_array(arena, (size_t)count, sizeof *named);
     struct batch batch = {judging, arena, kernels, judgements};
@@ -157,8 +175,8 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     }
     options.inspect = true;
     options.context = &batch;
-    if (judging->fastest)
-        options.baselines = only;
+    if (judging->fastest[0])
+        options.baselines = judging->fastest;
     if (judging->batches++ % JUDGING_RENEW == 0)
         judge_draws_release(&judging->draws);
     options.draws = finalists ? NULL : &judging->draws;
@@ -175,7 +193,8 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
         if (finalists)
             judgements[i].against = compare_pairs(arena, &verdicts[i], count);
         take_times(&judgements[i], &verdicts[i]);
-        note_fastest(judging, &verdicts[i]);
+        if (!judging->fastest[0])
+            note_fastest(judging, &verdicts[i]);
     }
     return true;
 }

@@ -8,16 +8,18 @@
 #include "search/search.h"
 
 /* Batches that share their draws; finalists have their own. */
-enum { JUDGING_RENEW = 16 };
+enum { JUDGING_RENEW = 16, JUDGING_FASTEST = 7 };
 
 struct judging {
     const struct task *task;
     struct judge_options options; /* time_seconds: of a batch; finalists get three times that */
     struct judge_draws draws;     /* of these batches */
     int batches;                  /* they served */
-    const char *fastest;          /* baseline, once it is known: the others are left out then */
-    struct arena *arena;          /* as long as the run */
-    const struct map *binaries;   /* what was judged already: hash -> search_node; or NULL */
+    /* Baselines that are the fastest in some case, once that is known: the others are left out
+     * then. Ends with NULL. */
+    const char *fastest[JUDGING_FASTEST + 1];
+    struct arena *arena;        /* as long as the run */
+    const struct map *binaries; /* what was judged already: hash -> search_node; or NULL */
 };
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
@@ -29,6 +31,10 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
 double judging_fitness(const struct verdict *verdict);
 /* The same with its interval; all 0: none was timed. */
 struct interval judging_speedup(const struct verdict *verdict);
+
+/* A library is reported with how it was set up, "openblas (OPENBLAS_CORETYPE=Zen)"; it is asked for
+ * by its name alone. NULL: nobody of that name was asked for. */
+const char *judging_asked_name(const char *const *names, const char *reported);
 
 /* What a kernel is for the judge: its binary and what its manifest asks for. 64 digits. */
 const char *judging_key(struct arena *arena, const struct source *source, const char *binary);

@@ -84,6 +84,9 @@ bool search_load(struct search *search, struct error *error)
             return false;
         take_candidate(search, candidate, text);
     }
+    search->champion = search_find(search, search->run.best);
+    if (search->champion && search->champion->record.fitness <= 0)
+        search->champion = NULL;
     /* The numbers drawn before are not drawn again. */
     search->random.counter = (uint64_t)search->judged * 1000;
     return true;

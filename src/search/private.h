@@ -29,6 +29,9 @@ bool search_judge_batch(struct search *search, struct search_node *const *nodes,
 /* Proposals by promise and experience, best first; what never worked has promise 0. */
 void search_order(struct search *search, enum diagnosis_class diagnosis, struct proposal *proposals,
                   int count);
+/* The best so far, before anything is compared once more: what is hardly faster than what had the
+ * place before has to wait. NULL: none. */
+struct search_node *search_standing(const struct search *search);
 /* What an earlier sitting of the run left in the store. */
 bool search_load(struct search *search, struct error *error);
 /* Seconds spent on the run, over all its sittings. */

@@ -230,32 +230,60 @@ bool search_tell(struct search *search, const char *doing)
     return !search->options->progress || search->options->progress(search->options->context, seen);
 }
 
-/* The best few once more, longer and side by side: luck does not repeat itself. */
+static void add_finalist(struct search *search, struct search_nodes *finalists,
+                         struct search_node *node)
+{
+    for (size_t i = 0; i < finalists->count; i++)
+        if (finalists->at[i] == node)
+            return;
+    if (node && node->record.judged && node->record.fitness > 0)
+        vector_push(search->arena, finalists, node);
+}
+
+/* The best that is not among them. */
+static struct search_node *next_best(const struct search *search,
+                                     const struct search_nodes *finalists)
+{
+    struct search_node *best = NULL;
+    for (size_t n = 0; n < search->nodes.count; n++) {
+        struct search_node *node = search->nodes.at[n];
+        bool taken = false;
+        for (size_t i = 0; i < finalists->count; i++)
+            taken |= finalists->at[i] == node;
+        if (!taken && node->record.judged && node->record.fitness > 0 &&
+            (!best || node->record.fitness > best->record.fitness))
+            best = node;
+    }
+    return best;
+}
+
+/*
+ * The best few once more, longer and side by side: luck does not repeat itself. What had the place
+ * before is among them, so that a search never comes back with something slower.
+ */
 static bool judge_finalists(struct search *search, struct error *error)
 {
     struct search_nodes finalists = {0};
-    for (int i = 0; i < FINALISTS; i++) {
-        struct search_node *best = NULL;
-        for (size_t n = 0; n < search->nodes.count; n++) {
-            struct search_node *node = search->nodes.at[n];
-            bool taken = false;
-            for (size_t k = 0; k < finalists.count; k++)
-                taken |= finalists.at[k] == node;
-            if (!taken && node->record.judged && node->record.fitness > 0 &&
-                (!best || node->record.fitness > best->record.fitness))
-                best = node;
-        }
-        if (best)
-            vector_push(search->arena, &finalists, best);
-    }
+    for (int i = 0; i < FINALISTS; i++)
+        add_finalist(search, &finalists, next_best(search, &finalists));
+    add_finalist(search, &finalists, search->first);
+    add_finalist(search, &finalists, search->champion);
     if (finalists.count < 2 || !search_tell(search, "comparing the best once more"))
         return true;
     if (!search_judge_batch(search, finalists.at, (int)finalists.count, true, error))
         return false;
-    search->best = search->winner ? search->winner : search_best_of(&finalists);
-    if (!search->best)
-        search->best = search_best_of(&search->nodes);
+    search->best = search->winner ? search->winner : search_best_of(&search->nodes);
     return true;
+}
+
+struct search_node *search_standing(const struct search *search)
+{
+    struct search_node *const before[] = {search->champion, search->first};
+    struct search_node *best = search->best;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (before[i] && best && best->record.fitness <= SEARCH_CLEARLY * before[i]->record.fitness)
+            best = before[i];
+    return best;
 }
 
 /* ---- the loop ---- */
@@ -309,6 +337,16 @@ static enum search_end loop(struct search *search, struct error *error)
     return end;
 }
 
+/* Of the plans the search began with. */
+static struct search_node *best_first(const struct search *search)
+{
+    struct search_nodes firsts = {0};
+    for (size_t i = 0; i < search->nodes.count; i++)
+        if (!search->nodes.at[i]->parent && search->nodes.at[i]->plan)
+            vector_push(search->arena, &firsts, search->nodes.at[i]);
+    return search_best_of(&firsts);
+}
+
 static enum search_end begin(struct search *search, struct error *error)
 {
     struct search_node *batch[SEARCH_BATCH];
@@ -324,6 +362,7 @@ static enum search_end begin(struct search *search, struct error *error)
             return SEARCH_FAILED;
         count = full ? 0 : count;
     }
+    search->first = best_first(search);
     return loop(search, error);
 }
 
@@ -369,6 +408,8 @@ enum search_end search_run(struct search *search, struct error *error)
     enum search_end end = begin(search, error);
     if (end != SEARCH_FAILED && end != SEARCH_STOPPED && !judge_finalists(search, error))
         end = SEARCH_FAILED;
+    if (end == SEARCH_STOPPED)
+        search->best = search_standing(search);
     if (!finish(search, end, end == SEARCH_FAILED ? &late : error))
         end = SEARCH_FAILED;
     return end;

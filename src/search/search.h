@@ -190,7 +190,9 @@ struct search {
     struct map by_hash;   /* search_node.hash -> node */
     struct map by_binary; /* search_judgement.binary -> node that was judged */
     struct search_node *best;
-    struct search_node *winner; /* of the kernels compared in pairs last, or NULL */
+    struct search_node *winner;   /* of the kernels compared in pairs last, or NULL */
+    struct search_node *first;    /* the best of the first plans, once they were judged; or NULL */
+    struct search_node *champion; /* the winner of an earlier sitting, or NULL */
     struct search_island islands[SEARCH_ISLANDS];
     struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
     int64_t judged, since_best, duplicates, twins, repeats;
@@ -231,6 +233,9 @@ bool search_submit(struct search *search, const struct search_offer *offers, int
 struct search_node *search_find(const struct search *search, int64_t id);
 /* The kernel of a candidate. */
 void search_source(const struct search *search, const struct search_node *node, struct text *out);
+
+/* So many times as fast as another is worth a change of place. */
+#define SEARCH_CLEARLY 1.01
 
 /* ---- policies ---- */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char head[] = "smelt table 1";
+static const char head[] = "smelt table 2";
 
 /* ---- printing ---- */
 
@@ -24,9 +24,21 @@ static void print_indented(struct text *out, const char *lines)
     text_add(out, "end\n");
 }
 
+static void print_target(struct text *out, const struct skeleton_target *target)
+{
+    text_printf(out, "target %s %d %lld %lld %lld %.6g %.6g %.6g", target->name, target->streaming,
+                (long long)target->l1, (long long)target->l2, (long long)target->l3, target->fma,
+                target->memory, target->l2_rate);
+    for (int i = 0; i < MACHINE_ATOM_COUNT; i++)
+        text_printf(out, " %.6g", target->atoms[i]);
+    text_char(out, '\n');
+}
+
 void table_print(struct text *out, const struct table *table)
 {
-    text_printf(out, "%s\nmachine %s\nthreads %d\ntask\n", head, table->machine, table->threads);
+    text_printf(out, "%s\nmachine %s\n", head, table->machine);
+    print_target(out, &table->target);
+    text_printf(out, "threads %d\ntask\n", table->target.threads);
     print_indented(out, table->task);
     for (size_t i = 0; i < table->rows.count; i++) {
         const struct table_row *row = &table->rows.at[i];
@@ -119,34 +131,69 @@ static bool read_row(struct reader *reader, struct table *table)
     return row.plan != NULL;
 }
 
+/* The words after `target`. */
+static bool read_target(char *line, struct skeleton_target *target)
+{
+    enum { RATES = 7, NUMBERS = RATES + MACHINE_ATOM_COUNT };
+    double numbers[NUMBERS] = {0};
+    int count = 0;
+    char *rest = NULL, *name = strtok_r(line, " ", &rest);
+    bool fine = name && skeleton_target_limit(target, name);
+    for (char *word, *end; fine && (word = strtok_r(NULL, " ", &rest)); count++) {
+        fine = count < NUMBERS;
+        if (!fine)
+            break;
+        numbers[count] = strtod(word, &end);
+        fine = *end == 0 && numbers[count] >= 0 && numbers[count] < 1e15;
+    }
+    if (!fine || count < RATES)
+        return false;
+    target->streaming = numbers[0] > 0;
+    target->l1 = (int64_t)numbers[1];
+    target->l2 = (int64_t)numbers[2];
+    target->l3 = (int64_t)numbers[3];
+    target->fma = numbers[4];
+    target->memory = numbers[5];
+    target->l2_rate = numbers[6];
+    memcpy(target->atoms, numbers + RATES, sizeof target->atoms);
+    return target->l1 > 0 && target->l2 > 0 && target->l3 > 0 && target->fma > 0 &&
+           target->memory > 0 && target->l2_rate > 0;
+}
+
+/* What stands before the plans. */
+static bool read_head(struct reader *reader, struct table *table)
+{
+    const char *start = reader->at, *line = next_line(reader);
+    if (strlen(reader->source->text) != reader->source->length || !line || strcmp(line, head) != 0)
+        return fail(reader, start, "'smelt table 2'");
+    start = reader->at;
+    line = next_line(reader);
+    if (!line || strncmp(line, "machine ", 8) != 0)
+        return fail(reader, start, "'machine ID'");
+    table->machine = line + 8;
+    start = reader->at;
+    char *words = next_line(reader);
+    if (!words || strncmp(words, "target ", 7) != 0 || !read_target(words + 7, &table->target))
+        return fail(reader, start, "'target NAME' and its numbers");
+    start = reader->at;
+    line = next_line(reader);
+    int threads = line && strncmp(line, "threads ", 8) == 0 ? atoi(line + 8) : 0;
+    table->target.threads = threads;
+    if (threads < 1 || threads > MACHINE_THREADS)
+        return fail(reader, start, "'threads N'");
+    start = reader->at;
+    line = next_line(reader);
+    if (!line || strcmp(line, "task") != 0)
+        return fail(reader, start, "'task'");
+    table->task = read_block(reader);
+    return table->task != NULL;
+}
+
 struct table *table_parse(struct arena *arena, const struct source *source, struct error *error)
 {
     struct table *table = arena_new(arena, struct table);
     struct reader reader = {arena, source, source->text, error};
-    const char *start = reader.at, *line = next_line(&reader);
-    if (strlen(source->text) != source->length || !line || strcmp(line, head) != 0) {
-        fail(&reader, start, "'smelt table 1'");
-        return NULL;
-    }
-    start = reader.at;
-    line = next_line(&reader);
-    if (!line || strncmp(line, "machine ", 8) != 0) {
-        fail(&reader, start, "'machine ID'");
-        return NULL;
-    }
-    table->machine = line + 8;
-    start = reader.at;
-    line = next_line(&reader);
-    table->threads = line && strncmp(line, "threads ", 8) == 0 ? atoi(line + 8) : 0;
-    const char *then = reader.at;
-    line = next_line(&reader);
-    if (table->threads < 1 || table->threads > MACHINE_THREADS || !line ||
-        strcmp(line, "task") != 0) {
-        fail(&reader, table->threads < 1 ? start : then, "'threads N' and 'task'");
-        return NULL;
-    }
-    table->task = read_block(&reader);
-    bool fine = table->task != NULL;
+    bool fine = read_head(&reader, table);
     while (fine && *reader.at)
         fine = read_row(&reader, table);
     return fine ? table : NULL;

@@ -4,8 +4,9 @@
  *
  * The text form has the task itself in it, so a table needs no other file:
  *
- *     smelt table 1
+ *     smelt table 2
  *     machine 3f2a9c0d11e07b52
+ *     target avx512 1 32768 1048576 16777216 1.1e+11 1e+10 6e+10 0 0 0 0
  *     threads 1
  *     task
  *         op softmax...
@@ -15,7 +16,10 @@
  *         ...
  *     end
  *
- * After `plan`: outcome, speed-up, microseconds, floor, diagnosis.
+ * After `target`: what plans could use where they were measured, so that they are legal, and
+ * predicted alike, wherever the table is replayed (struct skeleton_target: its name, streaming, the
+ * caches, the three rates, the atoms). After `plan`: outcome, speed-up, microseconds, floor,
+ * diagnosis.
  */
 #ifndef SMELT_SEARCH_TABLE_H
 #define SMELT_SEARCH_TABLE_H
@@ -32,8 +36,8 @@ struct table_row {
 };
 
 struct table {
-    const char *machine, *task; /* its id; the text of the task */
-    int threads;
+    const char *machine, *task;    /* its id; the text of the task */
+    struct skeleton_target target; /* with the threads kernels were given */
     struct table_rows VECTOR(struct table_row) rows;
     /* once bound */
     const struct skeleton_program *program;
