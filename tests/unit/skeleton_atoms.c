@@ -175,14 +175,6 @@ static void add_model(struct arena *arena, struct text *text)
     *text = all;
 }
 
-/* Without AVX-512 the compiler takes these vectors apart, which takes it a minute at -O3. */
-static bool has_wide_vectors(void)
-{
-    struct machine machine;
-    machine_describe(&machine, "");
-    return machine_has(&machine, MACHINE_AVX512F);
-}
-
 /* The kernel of the seed with these decisions. */
 static kernel_function *make_case(const struct atom_case *c, const char *decisions,
                                   enum running running, struct made *made,
@@ -208,7 +200,7 @@ static kernel_function *make_case(const struct atom_case *c, const char *decisio
     CHECK(*kernel != NULL);
     if (running == MODELLED)
         add_model(made->arena, &text);
-    return kernel_run_compile(made->arena, &text, !has_wide_vectors(), &library);
+    return kernel_run_compile(made->arena, &text, false, &library);
 }
 
 static struct ir_binding *draw_case(const struct made *made, const int64_t *sizes,
