@@ -276,6 +276,8 @@ struct ir_part {
     int input_count, output_count;
     const struct ir_stage *stages;
     int stage_count;
+    const struct ir_size *const *zeros; /* what rewrites rely on to be 0; not part of the text */
+    int zero_count;
 };
 
 struct ir_program {

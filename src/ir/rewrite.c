@@ -8,7 +8,7 @@
 #include "ir/rewriting.h"
 
 const struct ir_rewrite *const ir_rewrites[] = {
-    &rewrite_reassociate, &rewrite_hoist, &rewrite_factor, &rewrite_search, NULL,
+    &rewrite_reassociate, &rewrite_hoist, &rewrite_factor, &rewrite_search, &rewrite_phases, NULL,
 };
 
 const struct ir_rewrite *ir_rewrite_find(const char *name)

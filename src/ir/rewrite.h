@@ -5,7 +5,8 @@
  *
  * A rewrite is named by what it does and the stage it does it to; some take a number. Symbols and
  * scalars stay what they are, number for number, and so does the order of inputs and outputs;
- * tensors are added and left out, indices only added.
+ * tensors are added and left out, indices only added. Where a rewrite holds at some sizes only, the
+ * part it leaves says so (`zeros`), and plans with it must fix these sizes.
  */
 #ifndef SMELT_IR_REWRITE_H
 #define SMELT_IR_REWRITE_H

@@ -16,6 +16,8 @@ struct rewriting rewriting_new(struct arena *arena, const struct ir_part *part)
         vector_push(arena, &rewriting.tensors, part->tensors[i]);
     for (int i = 0; i < part->index_count; i++)
         vector_push(arena, &rewriting.indices, part->indices[i]);
+    for (int i = 0; i < part->zero_count; i++)
+        vector_push(arena, &rewriting.zeros, part->zeros[i]);
     return rewriting;
 }
 
@@ -81,6 +83,12 @@ struct ir_stage rewriting_redirect(struct arena *arena, const struct ir_stage *s
     return copy;
 }
 
+void rewriting_rely(struct rewriting *rewriting, const struct ir_size *zero)
+{
+    if (zero->op != IR_SIZE_CONSTANT || zero->value != 0)
+        vector_push(rewriting->arena, &rewriting->zeros, zero);
+}
+
 static void mark_written(const struct ir_stage *stage, bool *written)
 {
     for (int i = 0; i < stage->write_count; i++)
@@ -135,6 +143,8 @@ struct ir_program *rewriting_end(struct rewriting *rewriting)
     part->index_count = (int)rewriting->indices.count;
     part->stages = rewriting->stages.at;
     part->stage_count = (int)rewriting->stages.count;
+    part->zeros = rewriting->zeros.at;
+    part->zero_count = (int)rewriting->zeros.count;
     parts[0] = part;
     *program = (struct ir_program){parts, 1};
     return program;

@@ -13,6 +13,7 @@ struct rewriting {
     struct rewriting_tensors VECTOR(struct ir_tensor) tensors;
     struct rewriting_indices VECTOR(struct ir_index) indices;
     struct rewriting_stages VECTOR(struct ir_stage) stages;
+    struct rewriting_sizes VECTOR(const struct ir_size *) zeros;
 };
 
 /* With the tensors and indices of the part, and no stages yet. */
@@ -26,6 +27,8 @@ int rewriting_tensor(struct rewriting *rewriting, const char *name, const char *
 /* The stage with tensor instead[t] wherever it reads or writes tensor t. */
 struct ir_stage rewriting_redirect(struct arena *arena, const struct ir_stage *stage,
                                    const int *instead);
+/* The program that results is right only where this size is 0. */
+void rewriting_rely(struct rewriting *rewriting, const struct ir_size *zero);
 /* Tensors that nobody writes any more are left out. */
 struct ir_program *rewriting_end(struct rewriting *rewriting);
 
@@ -91,6 +94,7 @@ struct rewriting_product {
 /* False: it has too many. */
 bool rewriting_factors(const struct ir_stage *stage, int node, struct rewriting_product *product);
 
-extern const struct ir_rewrite rewrite_hoist, rewrite_reassociate, rewrite_search, rewrite_factor;
+extern const struct ir_rewrite rewrite_hoist, rewrite_reassociate, rewrite_search, rewrite_factor,
+    rewrite_phases;
 
 #endif

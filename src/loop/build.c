@@ -327,12 +327,51 @@ loop_value loop_load_masked(struct arena *arena, const struct loop_buffer *buffe
     return load;
 }
 
+/* A place of each lane as what all have in common and what is left; NULL: there is no such part. */
+struct apart {
+    loop_value common, own;
+};
+
+static loop_value apart_join(struct arena *arena, enum ir_op op, loop_value a, loop_value b)
+{
+    if (!a || !b)
+        return a || !b || op == IR_ADD ? (a ? a : b) : loop_apply(arena, IR_NEG, b, NULL, NULL);
+    return loop_apply(arena, op, a, b, NULL);
+}
+
+static struct apart take_apart(struct arena *arena, loop_value place)
+{
+    if (place->type.lanes == 1)
+        return (struct apart){place, NULL};
+    if (place->op == LOOP_SPLAT)
+        return (struct apart){place->a, NULL};
+    if (place->op != LOOP_APPLY || place->type.dtype != DTYPE_I64)
+        return (struct apart){NULL, place};
+    if (place->apply == IR_ADD || place->apply == IR_SUB) {
+        struct apart a = take_apart(arena, place->a), b = take_apart(arena, place->b);
+        return (struct apart){apart_join(arena, place->apply, a.common, b.common),
+                              apart_join(arena, place->apply, a.own, b.own)};
+    }
+    if (place->apply == IR_MUL) {
+        struct apart a = take_apart(arena, place->a), b = take_apart(arena, place->b);
+        struct apart many = a.own ? a : b;
+        loop_value factor = a.own ? b.common : a.common;
+        if (!a.own != !b.own && many.common)
+            return (struct apart){loop_mul(arena, many.common, factor),
+                                  loop_mul(arena, many.own, factor)};
+    }
+    return (struct apart){NULL, place};
+}
+
 loop_value loop_gather(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
                        loop_value mask, loop_value otherwise)
 {
     int lanes = offset->type.lanes;
     if (lanes == 1)
         return loop_load_masked(arena, buffer, offset, 1, mask, otherwise);
+    struct apart apart = take_apart(arena, offset);
+    if (apart.common && apart.own)
+        offset = loop_add(arena, apart.common, apart.own);
     struct loop_expression *load = load_new(arena, LOOP_GATHER, buffer, offset, lanes);
     if (mask && !is_true(mask)) {
         load->mask = loop_splat(arena, mask, lanes);

@@ -237,6 +237,40 @@ static bool check_target(struct checker *c)
     return false;
 }
 
+/* The first size in `size` that the plan leaves open, or -1. */
+static int open_symbol(const struct ir_size *size)
+{
+    if (size->op == IR_SIZE_CONSTANT || size->op == IR_SIZE_SYMBOL)
+        return size->op == IR_SIZE_SYMBOL ? size->symbol : -1;
+    int symbol = open_symbol(size->a);
+    return symbol >= 0 ? symbol : open_symbol(size->b);
+}
+
+/* What rewrites rely on must follow from the sizes the plan fixes. */
+static bool check_zeros(struct checker *c)
+{
+    const struct ir_part *part = c->program->part;
+    const struct plan *plan = c->plan;
+    struct skeleton_group group = {.arena = c->program->arena,
+                                   .part = part,
+                                   .fixes = plan->fixes,
+                                   .fix_count = plan->fix_count};
+    for (int i = 0; i < part->zero_count; i++) {
+        const struct ir_size *zero = skeleton_size_fixed(&group, part->zeros[i]);
+        int symbol = open_symbol(zero);
+        if (symbol < 0 && zero->value == 0)
+            continue;
+        error_at(c->error, ERROR_PLAN_ILLEGAL, plan->place,
+                 "its rewrites hold for some sizes only, and these are %s",
+                 symbol < 0 ? "others" : "not fixed");
+        if (symbol >= 0)
+            error_hint(c->error, "fix %s=%lld", part->symbols[symbol].name,
+                       (long long)c->program->binding->sizes[symbol]);
+        return false;
+    }
+    return true;
+}
+
 bool skeleton_check(const struct skeleton_program *program, struct plan *plan, struct error *error)
 {
     program = skeleton_program_of(program, plan);
@@ -249,7 +283,7 @@ bool skeleton_check(const struct skeleton_program *program, struct plan *plan, s
         for (int i = 0; i < plan->groups[g].stage_count; i++)
             c.owner[plan->groups[g].stages[i]] = g;
     }
-    if (!check_target(&c))
+    if (!check_target(&c) || !check_zeros(&c))
         return false;
     for (int i = 0; i < plan->inlined_count; i++) {
         if (!check_inlined(&c, plan->inlined[i]))

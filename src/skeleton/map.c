@@ -38,6 +38,8 @@ static bool map_match(const struct skeleton_group *group, struct skeleton_reason
     return map_fits(group, &nest, &axes, why_not);
 }
 
+static int lines_same(const struct skeleton_group *group);
+
 /* ---- decisions ---- */
 
 struct map_shape { /* of the group at the sizes it is to be good at */
@@ -72,6 +74,30 @@ static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const CHUNKS[] = {"256",  "512",  "1024",  "2048",
                                      "4096", "8192", "16384", "65536"};
 static const char *const NO_YES[] = {"no", "yes"};
+static const char *const LINES[] = {"1", "4", "16", "64"};
+
+enum { DIVISION_STEPS = 12 }; /* of integers, for one lane: there is no instruction for vectors */
+
+static bool is_dear(enum ir_op op)
+{
+    return op == IR_FLOORDIV || op == IR_FLOORMOD || op == IR_QUOT || op == IR_REM ||
+           (op >= IR_EXP && op < IR_ERF) || op == IR_POW;
+}
+
+/* How many operations in the value take long, differ along a line and are the same in all lines. */
+static int same_in(loop_value value, const struct loop_variable *lane,
+                   const struct loop_variable *line, struct map *seen)
+{
+    if (!value || !loop_mentions(value, lane) || map_get_bytes(seen, &value, sizeof value))
+        return 0;
+    map_set_bytes(seen, &value, sizeof value, (void *)value);
+    const loop_value parts[] = {value->a,    value->b,     value->c,        value->offset,
+                                value->mask, value->count, value->otherwise};
+    int same = value->op == LOOP_APPLY && is_dear(value->apply) && !loop_mentions(value, line);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        same += same_in(parts[i], lane, line, seen);
+    return same;
+}
 
 /* Both sides of a square are worth a vector at least half full. */
 static bool turn_seed(const struct map_shape *shape, int lanes)
@@ -96,7 +122,10 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 8, turn ? 1 : 5);
     slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
               DIVISIONS, 2, slots_division_may_differ(group, 0));
-    slots_add_stores(group, slots, shape.bytes > large);
+    bool lines = lanes > 1 && !turn && shape.chains.count > 1 && lines_same(group) > 0;
+    slots_add(group, slots, "lines", "lines that share what is the same in all of them", LINES,
+              shape.chains.count > 1 ? 4 : 1, lines ? 2 : 0);
+    slots_add_stores(group, slots, shape.bytes > large && !lines);
 }
 
 static bool map_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -106,6 +135,14 @@ static bool map_legal(const struct skeleton_group *group, const struct plan_grou
     if (plan_number(plan, "chunk", 8192) % (lanes * unroll) != 0) {
         nest_refuse(why_not, "a chunk is no multiple of lanes * unroll");
         return false;
+    }
+    if (plan_number(plan, "lines", 1) > 1) {
+        if (map_shape_of(group).chains.count < 2)
+            nest_refuse(why_not, "there is one line only");
+        else if (plan_is(plan, "turn", "yes"))
+            nest_refuse(why_not, "squares that are turned over have lines of their own");
+        if (why_not->text[0])
+            return false;
     }
     if (plan_is(plan, "turn", "yes")) {
         struct map_shape shape = map_shape_of(group);
@@ -129,6 +166,10 @@ static struct skeleton_cost map_predict(const struct skeleton_group *group,
     slots_predict(group, plan, &cost);
     if (!plan_is(plan, "turn", "yes"))
         slots_predict_reads(group, plan, false, &cost);
+    double step = group->target->vector_bytes / 2.0 / group->target->fma;
+    double divisions = lines_same(group) * DIVISION_STEPS * step * (double)shape.inner *
+                       (double)shape.outer / (double)plan_number(plan, "lines", 1);
+    cost.seconds += divisions / (plan_is(plan, "threads", "1") ? 1 : group->target->threads);
     return cost;
 }
 
@@ -182,6 +223,31 @@ static int map_lane_chain(const struct map_lowering *lowering)
     return lowering->chains.count - 1;
 }
 
+/*
+ * The values of a vector for several lines: what is the same in all of them, as places that take
+ * divisions, is computed before the loop over the lines, which is returned.
+ */
+static struct loop_block *map_lines(struct map_lowering *lowering, struct loop_block *block,
+                                    const struct skeleton_lanes *along, loop_value *wide,
+                                    loop_value *line)
+{
+    struct arena *arena = lowering->arena;
+    const struct loop_variable *variable = lowering->chains.at[lowering->line_chain].variable;
+    struct loop_variable *counter;
+    for (int i = 0; i < lowering->store_count; i++) {
+        wide[i] = loop_widen(arena, wide[i], along->variable, along->lanes, along->count);
+        wide[i] = loop_substitute(arena, wide[i], along->variable, along->from);
+    }
+    skeleton_hoist(block, &variable, 1, wide, lowering->store_count);
+    block = loop_for(block, LOOP_SERIAL, variable->name, lowering->line_from, lowering->line_to,
+                     NULL, &counter);
+    *line = loop_of(arena, counter);
+    for (int i = 0; i < lowering->store_count; i++)
+        wide[i] = loop_substitute(arena, wide[i], variable, *line);
+    skeleton_share(block, wide, lowering->store_count);
+    return block;
+}
+
 /* The stores of `lanes` elements from `from` on. */
 static void map_body(struct map_lowering *lowering, struct loop_block *block, loop_value from,
                      int lanes, loop_value count)
@@ -190,12 +256,18 @@ static void map_body(struct map_lowering *lowering, struct loop_block *block, lo
     const struct nest_chain *chain = &lowering->chains.at[lowering->lane_chain];
     const struct skeleton_lanes along = {chain->variable, lanes, from, count};
     int values = lowering->store_count;
-    loop_value *wide = arena_array(arena, (size_t)values + 1, sizeof *wide);
+    loop_value *wide = arena_array(arena, (size_t)values + 1, sizeof *wide), line = NULL;
     for (int i = 0; i < values; i++)
         wide[i] = lowering->stored[2 * i + 1];
-    skeleton_widen(block, &along, wide, values);
+    if (lowering->line_chain >= 0)
+        block = map_lines(lowering, block, &along, wide, &line);
+    else
+        skeleton_widen(block, &along, wide, values);
     for (int i = 0; i < values; i++) {
         loop_value offset = lowering->stored[2 * i];
+        if (line)
+            offset = loop_substitute(arena, offset,
+                                     lowering->chains.at[lowering->line_chain].variable, line);
         loop_value step = loop_step(arena, offset, chain->variable);
         bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
         if (!dense)
@@ -240,6 +312,23 @@ static void map_along(struct map_lowering *lowering, struct loop_block *block, l
     map_body(lowering, body, loop_of(arena, counter), lanes, lanes == 1 ? NULL : count);
 }
 
+/* The loop over blocks of lines. */
+static struct loop_block *map_line_blocks(struct map_lowering *lowering, struct loop_block *block,
+                                          enum loop_kind kind)
+{
+    struct arena *arena = lowering->arena;
+    loop_value lines = loop_integer(arena, plan_number(lowering->plan, "lines", 1));
+    loop_value extent =
+        skeleton_size(&lowering->values, lowering->chains.at[lowering->line_chain].extent);
+    struct loop_variable *counter;
+    struct loop_block *body =
+        loop_for(block, kind, "line", loop_integer(arena, 0), extent, lines, &counter);
+    loop_note_loop(block, "lines that each vector is computed for at a time");
+    lowering->line_from = loop_of(arena, counter);
+    lowering->line_to = loop_min(arena, loop_add(arena, lowering->line_from, lines), extent);
+    return body;
+}
+
 static void map_nest(struct map_lowering *lowering, struct loop_block *block)
 {
     struct arena *arena = lowering->arena;
@@ -248,7 +337,7 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     for (int i = 0; i < lowering->chains.count; i++) {
         struct nest_chain *chain = &lowering->chains.at[i];
         struct loop_variable *counter;
-        if (i == lowering->lane_chain || i == lowering->turn_chain)
+        if (i == lowering->lane_chain || i == lowering->turn_chain || i == lowering->line_chain)
             continue;
         block = loop_for(block, kind, chain->variable->name, loop_integer(arena, 0),
                          skeleton_size(&lowering->values, chain->extent), NULL, &counter);
@@ -263,6 +352,8 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
                        lowering->stored[2 * i + 1]);
         return;
     }
+    if (lowering->line_chain >= 0)
+        block = map_line_blocks(lowering, block, kind);
     struct nest_chain *chain = &lowering->chains.at[lowering->lane_chain];
     for (int i = 0; i < lowering->store_count && plan_is(lowering->plan, "divide", "reciprocal");
          i++)
@@ -286,35 +377,68 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     } else {
         block = loop_if(block, loop_less(arena, from, extent));
     }
-    const struct loop_variable *variables[] = {chain->variable};
-    skeleton_hoist(block, variables, 1, lowering->stored, 2 * lowering->store_count);
+    const struct loop_variable *variables[] = {chain->variable, NULL};
+    if (lowering->line_chain >= 0)
+        variables[1] = lowering->chains.at[lowering->line_chain].variable;
+    skeleton_hoist(block, variables, lowering->line_chain >= 0 ? 2 : 1, lowering->stored,
+                   2 * lowering->store_count);
     map_along(lowering, block, from, to);
+}
+
+/* What is stored, with every chain open. */
+static void map_begin(struct map_lowering *lowering, struct loop_kernel *kernel)
+{
+    const struct skeleton_group *group = lowering->group;
+    struct nest_axes axes;
+    struct skeleton_reason ignored;
+    map_fits(group, &lowering->nest, &axes, &ignored);
+    lowering->arena = kernel->arena;
+    lowering->chains = nest_chain(&lowering->nest, kernel->arena, &axes);
+    lowering->values = (struct skeleton_values){
+        .group = group, .kernel = kernel, .resolve = map_resolve, .context = lowering};
+    lowering->values.indices =
+        arena_array(kernel->arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
+    nest_bind_all(&lowering->nest, &lowering->values, &lowering->chains);
+    map_collect(lowering);
+    lowering->lane_chain = map_lane_chain(lowering);
+}
+
+/* The chain beside the lanes whose lines are worked on together. */
+static int map_line_chain(const struct map_lowering *lowering)
+{
+    int last = lowering->chains.count - 1;
+    return lowering->lane_chain == last ? last - 1 : last;
+}
+
+/* As written out: what is inlined counts. */
+static int lines_same(const struct skeleton_group *group)
+{
+    struct map_lowering lowering = {.group = group};
+    map_begin(&lowering, loop_kernel_new(group->arena, group->part));
+    int line = map_line_chain(&lowering), same = 0;
+    struct map seen = map_new(group->arena);
+    for (int i = 0; line >= 0 && i < 2 * lowering.store_count; i++)
+        same += same_in(lowering.stored[i], lowering.chains.at[lowering.lane_chain].variable,
+                        lowering.chains.at[line].variable, &seen);
+    return same;
 }
 
 static void map_lower(const struct skeleton_group *group, const struct plan_group *plan,
                       struct loop_kernel *kernel)
 {
-    struct arena *arena = kernel->arena;
-    struct map_lowering lowering = {.group = group, .plan = plan, .arena = arena};
-    struct nest_axes axes;
-    struct skeleton_reason ignored;
-    map_fits(group, &lowering.nest, &axes, &ignored);
-    lowering.chains = nest_chain(&lowering.nest, arena, &axes);
+    struct map_lowering lowering = {.group = group, .plan = plan};
+    map_begin(&lowering, kernel);
     lowering.lanes = (int)plan_number(plan, "lanes", 1);
     lowering.unroll = (int)plan_number(plan, "unroll", 1);
     lowering.streaming = plan_is(plan, "stores", "streaming");
     lowering.masks = group->target->masks;
-    lowering.values = (struct skeleton_values){
-        .group = group, .kernel = kernel, .resolve = map_resolve, .context = &lowering};
-    lowering.values.indices =
-        arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
-    nest_bind_all(&lowering.nest, &lowering.values, &lowering.chains);
-    map_collect(&lowering);
-    lowering.lane_chain = map_lane_chain(&lowering);
     lowering.turn_chain = -1;
     if (plan_is(plan, "turn", "yes"))
         lowering.turn_chain =
             map_turn_chain(&lowering.nest, &lowering.chains, &lowering.lane_chain);
+    lowering.line_chain = -1;
+    if (plan_number(plan, "lines", 1) > 1)
+        lowering.line_chain = map_line_chain(&lowering);
     map_nest(&lowering, loop_function(kernel, plan->name, slots_note(group)));
 }
 

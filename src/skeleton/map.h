@@ -13,6 +13,8 @@ struct map_lowering {
     struct nest nest;
     struct nest_chains chains;
     int lane_chain, turn_chain; /* turn_chain: -1 when nothing is turned over */
+    int line_chain;             /* worked on `lines` at a time inside each vector; -1: none */
+    loop_value line_from, line_to;
     struct skeleton_values values;
     int lanes, unroll;
     bool streaming, masks;

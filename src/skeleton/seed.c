@@ -223,20 +223,43 @@ static void fix_window(const struct skeleton_program *program, const struct ir_s
     }
 }
 
-/* Plans for kernels that are for this window only: what is known decides skeletons, too. */
-static void add_fixed(const struct skeleton_program *program, struct seeds *seeds)
+static void fix_relied(const struct ir_size *size, bool *fixed)
+{
+    if (size->op == IR_SIZE_SYMBOL)
+        fixed[size->symbol] = true;
+    if (size->op == IR_SIZE_SYMBOL || size->op == IR_SIZE_CONSTANT)
+        return;
+    fix_relied(size->a, fixed);
+    fix_relied(size->b, fixed);
+}
+
+/* The sizes that rewrites of the program rely on, and with `windows` those of windows, at what they
+ * are. */
+static int find_fixes(const struct skeleton_program *program, bool windows,
+                      const struct plan_fix **fixes)
 {
     const struct ir_part *part = program->part;
-    bool *fixed = arena_array(program->arena, (size_t)part->symbol_count + 1, sizeof *fixed);
-    struct plan_fix *fixes =
-        arena_array(program->arena, (size_t)part->symbol_count + 1, sizeof *fixes);
+    size_t most = (size_t)part->symbol_count + 1;
+    bool *fixed = arena_array(program->arena, most, sizeof *fixed);
+    struct plan_fix *found = arena_array(program->arena, most, sizeof *found);
     int count = 0;
-    for (int i = 0; i < part->stage_count; i++)
+    for (int i = 0; i < part->zero_count; i++)
+        fix_relied(part->zeros[i], fixed);
+    for (int i = 0; windows && i < part->stage_count; i++)
         fix_window(program, &part->stages[i], fixed);
     for (int i = 0; i < part->symbol_count; i++) {
         if (fixed[i])
-            fixes[count++] = (struct plan_fix){i, program->binding->sizes[i]};
+            found[count++] = (struct plan_fix){i, program->binding->sizes[i]};
     }
+    *fixes = found;
+    return count;
+}
+
+/* Plans for kernels that are for this window only: what is known decides skeletons, too. */
+static void add_fixed(const struct skeleton_program *program, struct seeds *seeds)
+{
+    const struct plan_fix *fixes;
+    int count = find_fixes(program, true, &fixes);
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES && count; i++) {
         if (STYLES[i].plain)
             continue;
@@ -253,8 +276,12 @@ static void add_fixed(const struct skeleton_program *program, struct seeds *seed
 static struct seeds seed_program(const struct skeleton_program *program)
 {
     struct seeds seeds = {0};
+    const struct plan_fix *fixes;
+    int count = find_fixes(program, false, &fixes);
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
         struct plan *plan = group_stages(program, &STYLES[i]);
+        plan->fixes = fixes;
+        plan->fix_count = count;
         if (decide(program, plan, STYLES[i].plain))
             add_seed(program, &seeds, plan);
     }
@@ -299,7 +326,10 @@ int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, 
     sort_seeds(&seeds);
     if (most > 1 && seeds.count) {
         add_variants(program, &seeds);
+        const struct skeleton_program *best = skeleton_program_of(program, seeds.at[0].plan);
         add_fixed(program, &seeds);
+        if (best != program)
+            add_fixed(best, &seeds);
         sort_seeds(&seeds);
     }
     int count = 0;

@@ -190,6 +190,9 @@ loop_value skeleton_offset(struct skeleton_values *values, int tensor, const loo
 const struct loop_buffer *skeleton_buffer(struct skeleton_values *values, int tensor);
 /* A size as an expression: a constant where the plan fixes it. */
 loop_value skeleton_size(struct skeleton_values *values, const struct ir_size *size);
+/* A size with the numbers of what the plan fixes in it. */
+const struct ir_size *skeleton_size_fixed(const struct skeleton_group *group,
+                                          const struct ir_size *size);
 /* The same expression of the same symbols. */
 bool skeleton_sizes_equal(const struct ir_size *a, const struct ir_size *b);
 /* A value as the tensor will hold it: rounded if the tensor is declared. */

@@ -17,8 +17,8 @@ static struct arena *arena_of(const struct skeleton_values *values)
 
 /* ---- sizes ---- */
 
-static const struct ir_size *size_fixed(const struct skeleton_group *group,
-                                        const struct ir_size *size)
+const struct ir_size *skeleton_size_fixed(const struct skeleton_group *group,
+                                          const struct ir_size *size)
 {
     if (size->op == IR_SIZE_CONSTANT)
         return size;
@@ -30,16 +30,17 @@ static const struct ir_size *size_fixed(const struct skeleton_group *group,
         const struct ir_size *definition = group->part->symbols[size->symbol].definition;
         if (!definition)
             return size;
-        definition = size_fixed(group, definition);
+        definition = skeleton_size_fixed(group, definition);
         return definition->op == IR_SIZE_CONSTANT ? definition : size;
     }
-    return ir_size_make(group->arena, size->op, size_fixed(group, size->a),
-                        size_fixed(group, size->b));
+    return ir_size_make(group->arena, size->op, skeleton_size_fixed(group, size->a),
+                        skeleton_size_fixed(group, size->b));
 }
 
 loop_value skeleton_size(struct skeleton_values *values, const struct ir_size *size)
 {
-    return loop_size(arena_of(values), values->group->part, size_fixed(values->group, size));
+    return loop_size(arena_of(values), values->group->part,
+                     skeleton_size_fixed(values->group, size));
 }
 
 bool skeleton_sizes_equal(const struct ir_size *a, const struct ir_size *b)

@@ -70,6 +70,15 @@ static const struct rewrite_case CASES[] = {
      "reduce sum over n < N | k < K if %10 { %0 = index n %1 = index k %2 = read w [%1] proved\n"
      "%3 = read x [%0] proved %4 = lt %2, %3 %5 = eq %2, %3 %6 = size R %7 = int 3\n"
      "%8 = lt %6, %7 %9 = and %8, %5 %10 = or %4, %9 %11 = int 1 y [%0] <- %11 } }"},
+    {{.name = "phases", .stage = "y"},
+     "y.phases y",
+     "ir 1 part up { size N size C size K input x f32[C, N] input w f32[C, K, 6]\n"
+     "output y f32[K, 3*N + 5] signature (x, w) -> (y)\n"
+     "reduce sum over k < K, p < 3*N + 5 | c < C, r < 6 { %0 = index k %1 = index p\n"
+     "%2 = index c %3 = index r %4 = int 2 %5 = add i64 %1, %4 %6 = sub i64 %5, %3\n"
+     "%7 = int 3 %8 = mod %6, %7 %9 = int 0 %10 = eq %8, %9 %11 = div %6, %7\n"
+     "%12 = float f32 0 %13 = read x [%2, %11] guard %10 else %12 checked\n"
+     "%14 = read w [%2, %0, %3] proved %15 = mul f32 %13, %14 y [%0, %1] <- %15 } }"},
 };
 
 static bool is_near(double a, double b)
@@ -162,6 +171,20 @@ TEST(rewrites_compute_the_same)
     }
 }
 
+/* Whether what the rewrite relies on is so at these sizes, which may lack those that follow. */
+static bool holds_at(const struct ir_program *program, const int64_t *sizes)
+{
+    struct error error = {0};
+    struct ir_binding *binding = ir_bind(differ_arena(), program, sizes, NULL, &error);
+    const struct ir_part *part = ir_root(program);
+    int64_t value;
+    for (int i = 0; binding && i < part->zero_count; i++) {
+        if (!ir_size_eval(part->zeros[i], binding->sizes, &value) || value != 0)
+            return false;
+    }
+    return true;
+}
+
 TEST(rewrites_of_real_programs_compute_the_same)
 {
     for (const struct oracle_program *at = ORACLE_PROGRAMS; at->name; at++) {
@@ -176,6 +199,8 @@ TEST(rewrites_of_real_programs_compute_the_same)
                     CHECK(why_not.text[0] != 0);
                     continue;
                 }
+                if (!holds_at(ir_rewrites[r]->apply(arena, graph, s, number), at->sizes))
+                    continue;
                 compare(program, read_back(ir_rewrites[r]->apply(arena, graph, s, number)),
                         at->sizes, (uint64_t)(s * 16 + r));
             }

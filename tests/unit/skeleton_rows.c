@@ -30,6 +30,14 @@ struct rows_case {
     "(y)\nmap over d < D, n < N { %0 = index d %1 = index n %2 = read x [%1, %0] proved\n"    \
     "y [%0, %1] <- %2 } }"
 
+/* Neighbours by integer division: the same places in every line. */
+#define SPREAD                                                                                \
+    "ir 1 part spread { size N size D input x f32[N, D] output y f32[N, D] signature (x) -> " \
+    "(y)\nmap over n < N, d < D { %0 = index n %1 = index d %2 = int 3 %3 = div %1, %2\n"     \
+    "%4 = mod %1, %2 %5 = to_float f32 %4 %6 = read x [%0, %3] proved\n"                      \
+    "%7 = read x [%0, %1] proved %8 = mul f32 %5, %6 %9 = add f32 %8, %7\n"                   \
+    "y [%0, %1] <- %9 } }"
+
 #define SOFTMAX(dims, at)                                                                     \
     "ir 1 part softmax { size N size D input x f32[" dims "] output y f32[" dims "]\n"        \
     "temporary m ~f32[N] temporary s ~f32[N] signature (x) -> (y)\n"                          \
@@ -81,6 +89,10 @@ static const struct rows_case CASES[] = {
     {"map", TURNED, 40, "turn no;chunk 8192;"},
     {"map", TURNED, 600, "turn yes;lanes 16;chunk 256;stores streaming;"},
     {"map", TURNED, 40, "threads 1;turn yes;lanes 4;"},
+    {"map", SPREAD, 60, ""},
+    {"map", SPREAD, 60, "lines 16;unroll 2;stores streaming;"},
+    {"map", SPREAD, 60, "threads 1;lanes 8;lines 4;"},
+    {"map", BIASED, 40, "lines 64;"},
     {"row", GUARDED, 150, ""},
     {"row", SOFTMAX("N, D", "%0, %1"), 150, ""},
     {"row", SOFTMAX("N, D", "%0, %1"), 150,

@@ -398,6 +398,20 @@ static const char *mask_text(struct printer *printer, loop_value load)
     return first ? arena_printf(arena, "(%s) & %s", mask, first) : mask;
 }
 
+/* What all lanes' places have in common is part of the address: `places` is left without it. */
+static loop_value gather_base(loop_value *places)
+{
+    loop_value sum = *places;
+    if (sum->op != LOOP_APPLY || sum->apply != IR_ADD || !sum->a || !sum->b)
+        return NULL;
+    loop_value a = sum->a->op == LOOP_SPLAT ? sum->a->a : sum->a;
+    loop_value b = sum->b->op == LOOP_SPLAT ? sum->b->a : sum->b;
+    if ((a->type.lanes == 1) == (b->type.lanes == 1))
+        return NULL;
+    *places = a->type.lanes == 1 ? b : a;
+    return a->type.lanes == 1 ? a : b;
+}
+
 static struct expression vector_load(struct printer *printer, loop_value load)
 {
     struct arena *arena = arena_of(printer);
@@ -414,7 +428,10 @@ static struct expression vector_load(struct printer *printer, loop_value load)
     const char *mask = mask_text(printer, load), *read;
     if (load->op == LOOP_GATHER) {
         const char *name = map_get_bytes(&printer->names, &buffer, sizeof buffer);
-        const char *offset = text_of(printer, load->offset);
+        loop_value places = load->offset, base = gather_base(&places);
+        const char *offset = text_of(printer, places);
+        if (base)
+            name = print_address(printer, buffer, base);
         read = mask ? arena_printf(arena, "%s_gather_masked(%s, %s, %s)", raw, name, offset, mask)
                     : arena_printf(arena, "%s_gather(%s, %s)", raw, name, offset);
     } else {
