@@ -17,10 +17,11 @@
 #include "os/file.h"
 
 static const char *const kernels[] = {"seed", "plain", NULL};
-static const char *const targets[] = {"cpu", NULL};
 
 static const struct option options[] = {
-    {.name = "target", .argument = "NAME", .choices = targets, .help = "where kernels run: cpu"},
+    {.name = "target",
+     .argument = "TARGET",
+     .help = "where kernels run: cpu (the default), opencl, cuda"},
     {.name = "kernel",
      .argument = "KIND",
      .choices = kernels,
@@ -63,6 +64,7 @@ struct bench {
     struct invocation *invocation;
     struct judge_options judge;
     bool plain;
+    struct skeleton_target target;
     const char *word;
     struct bench_rows rows;
     struct file_names files;
@@ -123,6 +125,14 @@ static bool take_options(struct bench *bench)
     if (!take_number(bench, "threads", 1024, &threads) ||
         !take_number(bench, "seconds", 3600, &seconds))
         return false;
+    struct error error = {0};
+    if (!planned_target(invocation->arena, option_value(invocation, "target"), &bench->target,
+                        &error)) {
+        errors_take(&invocation->errors, &error);
+        return false;
+    }
+    if (!bench->target.device)
+        bench->target.threads = (int)threads;
     const char *kind = option_value(invocation, "kernel");
     bench->plain = kind && strcmp(kind, "plain") == 0;
     bench->word = option_value(invocation, "task");
@@ -153,10 +163,13 @@ static const struct source *write_kernel(struct bench *bench, const struct task 
 {
     struct arena *arena = bench->invocation->arena;
     struct text text = text_new(arena);
-    if (bench->plain)
+    const struct skeleton_device *device = bench->target.device;
+    if (bench->plain && device)
+        gen_plain_device(&text, task->cases[which].program, device->language,
+                         &(struct gen_contract){0});
+    else if (bench->plain)
         gen_plain_c(&text, task->cases[which].program, GEN_PLAIN);
-    else if (!planned_seed(bench->invocation->scratch, task, which, bench->judge.threads, &text,
-                           error))
+    else if (!planned_seed(bench->invocation->scratch, task, which, &bench->target, &text, error))
         return NULL;
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){.name = task->name, .text = text.at, .length = text.length};

@@ -334,7 +334,7 @@ static bool check_head(struct request *request, const struct kb_page *page)
             errors_add(errors, ERROR_KB_PAGE, place, "there is no diagnosis '%s'",
                        page->diagnoses.at[i]);
     for (size_t i = 0; i < page->structures.count; i++) {
-        bool known = skeleton_find(page->structures.at[i]) != NULL;
+        bool known = skeleton_find(NULL, page->structures.at[i]) != NULL;
         for (const char *const *shape = shapes; *shape; shape++)
             known = known || strcmp(*shape, page->structures.at[i]) == 0;
         if (!known)

@@ -161,7 +161,7 @@ static void explain_plan(struct listing *listing, struct text *out, const struct
     plan_print(out, &bare, ready->graph);
     for (int g = 0; g < plan->group_count; g++) {
         const struct plan_group *group = &plan->groups[g];
-        const struct skeleton *skeleton = skeleton_find(group->skeleton);
+        const struct skeleton *skeleton = skeleton_find(ready->target, group->skeleton);
         struct skeleton_group seen = skeleton_group_of(ready, plan, g);
         struct plan_slots slots = {0};
         struct skeleton_cost cost = skeleton->predict(&seen, group);
@@ -231,7 +231,8 @@ static enum exit_code run(struct invocation *invocation)
     if (invocation->json) {
         struct json json = output_json_begin(invocation, &out);
         json_string(&json, "op", ir_root(planned->program)->name);
-        json_string(&json, "target", "cpu");
+        json_string(&json, "target",
+                    planned->target.device ? planned->target.device->language : "cpu");
         json_string(&json, "machine", planned->target.name);
         json_array(&json, "plans");
         for (int i = listing.first; i <= listing.last; i++)

@@ -112,27 +112,15 @@ bool planned_find(struct planned *planned)
 
 /* ---- for what ---- */
 
-static struct skeleton_target this_machine(struct arena *arena)
-{
-    struct machine machine;
-    struct rates rates;
-    machine_describe(&machine, "");
-    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        rates = (struct rates){0};
-    return skeleton_target_new(&machine, &rates);
-}
-
 static bool choose_target(struct planned *planned)
 {
     struct invocation *invocation = planned->request.invocation;
-    const char *target = option_value(invocation, "target");
-    planned->target = this_machine(invocation->arena);
-    if (!target || strcmp(target, "cpu") == 0)
+    struct error error = {0};
+    if (planned_target(invocation->arena, option_value(invocation, "target"), &planned->target,
+                       &error))
         return true;
-    if (strncmp(target, "cpu:", 4) == 0 && skeleton_target_limit(&planned->target, target + 4))
-        return true;
-    return usage(invocation, arena_printf(invocation->arena, "there is no target '%s'", target),
-                 "cpu, cpu:avx512, cpu:avx2 or cpu:portable");
+    errors_take(&invocation->errors, &error);
+    return false;
 }
 
 static bool read_pins(struct planned *planned)
@@ -292,8 +280,8 @@ static bool plan_holds(struct arena *scratch, const struct task *task,
     return true;
 }
 
-bool planned_seed(struct arena *scratch, const struct task *task, int which, int threads,
-                  struct text *source, struct error *error)
+bool planned_seed(struct arena *scratch, const struct task *task, int which,
+                  const struct skeleton_target *target, struct text *source, struct error *error)
 {
     const struct ir_program *program = task->cases[which].program;
     const struct task_case *good_at = &task->cases[which];
@@ -303,15 +291,12 @@ bool planned_seed(struct arena *scratch, const struct task *task, int which, int
             good_at = &task->cases[i];
     }
     struct ir_binding binding = {ir_root(program), good_at->sizes, good_at->scalars};
-    struct skeleton_target target = this_machine(scratch);
-    if (threads > 0)
-        target.threads = threads;
-    struct skeleton_program *ready = skeleton_program_new(scratch, program, &binding, &target);
+    struct skeleton_program *ready = skeleton_program_new(scratch, program, &binding, target);
     if (task->accuracy)
         ready->accuracy = machine_class_bits(task->accuracy);
     int count = skeleton_seeds(ready, plans, PLANNED_SEEDS);
     for (int i = count - 1; i >= 0; i--) {
-        if (plan_holds(scratch, task, program, &target, plans[i]))
+        if (plan_holds(scratch, task, program, target, plans[i]))
             plan = plans[i];
     }
     if (plan)

@@ -20,7 +20,7 @@ enum { PLANNED_SEEDS = 8, PLANNED_PINS = 100 };
     {.name = "target",                                                                         \
      .argument = "TARGET",                                                                     \
      .help = "cpu (the default: this machine), or with less than it has: cpu:avx512, "         \
-             "cpu:avx2, cpu:portable"},                                                        \
+             "cpu:avx2, cpu:portable; opencl or cuda (the device at hand), cuda:sm_90a"},      \
     {                                                                                          \
         .name = "pin", .argument = "PIN", .repeated = true,                                    \
         .help = "keep a decision: GROUP.KEY=VALUE, or <=, >=, != (forbid), ~ (prefer); GROUP " \
@@ -55,12 +55,16 @@ const char *planned_op_text(struct arena *arena, const struct ast_op *op);
 /* "row", "contract+map": the skeletons of the best seed. */
 const char *planned_class(struct arena *arena, const struct skeleton_program *program);
 
+/* The target of that name, as --target has it; NULL: this machine. Lives in the arena
+ * (planned_target.c). */
+bool planned_target(struct arena *arena, const char *name, struct skeleton_target *target,
+                    struct error *error);
+
 /*
  * The kernel of the best seed plan for a case's types and ranks, good at the sizes of the first
- * timed case that has them, on so many threads (0: all of the machine's). Takes `scratch` and gives
- * it back.
+ * timed case that has them. Takes `scratch` and gives it back.
  */
-bool planned_seed(struct arena *scratch, const struct task *task, int which, int threads,
-                  struct text *source, struct error *error);
+bool planned_seed(struct arena *scratch, const struct task *task, int which,
+                  const struct skeleton_target *target, struct text *source, struct error *error);
 
 #endif

@@ -62,11 +62,15 @@ bool gen_plain_device(struct text *out, const struct ir_program *program, const 
 struct gen_head {
     const struct ir_fact *holds; /* sizes the kernel is for */
     int holds_count;
-    int threads;      /* most it makes use of; 0: as many as it is given */
-    const char *op;   /* the text of the op, or NULL */
-    const char *plan; /* the text of the plan, or NULL */
+    int threads;              /* most it makes use of; 0: as many as it is given */
+    const char *op;           /* the text of the op, or NULL */
+    const char *plan;         /* the text of the plan, or NULL */
+    const char *architecture; /* of a device, for the manifest; NULL: whichever it has */
 };
 
 void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct gen_head *head);
+/* The same for a device: functions are launched, as loop_launch says. False: no such language. */
+bool gen_loop_device(struct text *out, const struct loop_kernel *kernel, const char *target,
+                     const struct gen_head *head);
 
 #endif

@@ -23,8 +23,7 @@ static bool same_variable(const struct loop_variable *a, const struct loop_varia
 {
     if (a == b)
         return true;
-    return a && b && a->kind == b->kind && (a->kind == LOOP_SYMBOL || a->kind == LOOP_SCALAR) &&
-           a->number == b->number;
+    return a && b && a->kind == b->kind && a->kind >= LOOP_SYMBOL && a->number == b->number;
 }
 
 static bool same_pattern(loop_value a, loop_value b)

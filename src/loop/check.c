@@ -9,6 +9,7 @@
 struct checker {
     const struct loop_kernel *kernel;
     const char *function;
+    bool launched;    /* a function for devices */
     struct map scope; /* address of a variable or buffer -> non-NULL while it is known */
     struct error *error;
 };
@@ -155,6 +156,9 @@ static bool check_variable(struct checker *checker, const struct loop_variable *
     if (variable->kind == LOOP_SCALAR)
         return (number >= 0 && number < part->scalar_count) ||
                wrong(checker, "no such scalar", variable->name);
+    if (variable->kind == LOOP_BLOCK || variable->kind == LOOP_THREAD)
+        return (checker->launched && number >= 0 && number < 3) ||
+               wrong(checker, "no thread of a device asks for", variable->name);
     return is_known(checker, variable) || wrong(checker, "not in scope:", variable->name);
 }
 
@@ -186,6 +190,9 @@ static bool check_value(struct checker *checker, loop_value value)
         return check_access(checker, value->buffer, value->offset, NULL, NULL, lanes, false);
     case LOOP_PAIR: return check_pair(checker, value);
     case LOOP_DOT: return check_dot(checker, value);
+    case LOOP_EXCHANGE:
+        return check_value(checker, value->a) &&
+               check_scalar_integer(checker, value->b, "an exchange is with no integer");
     }
     return wrong(checker, "no such expression", "");
 }
@@ -237,6 +244,25 @@ static bool check_tile(struct checker *checker, const struct loop_statement *sta
            check_scalar_integer(checker, statement->value, "a distance is no integer");
 }
 
+static bool check_move(struct checker *checker, const struct loop_statement *statement)
+{
+    const struct loop_buffer *to = statement->buffer, *from = statement->from_buffer;
+    int64_t bytes = (int64_t)dtype_bytes(to->dtype) * statement->elements;
+    if (!checker->launched || to->dtype != from->dtype || bytes > 16 || statement->elements < 1 ||
+        (bytes & (bytes - 1)) != 0)
+        return wrong(checker, "what is moved is of two types or too much, to", to->name);
+    return check_access(checker, to, statement->offset, NULL, NULL, 1, false) &&
+           check_access(checker, from, statement->value, NULL, NULL, 1, false);
+}
+
+static bool check_atomic(struct checker *checker, const struct loop_statement *statement)
+{
+    enum ir_monoid_kind monoid = statement->monoid;
+    if (!checker->launched || (monoid != IR_SUM && monoid != IR_MAXIMUM && monoid != IR_MINIMUM))
+        return wrong(checker, "nothing atomic of this kind, to", statement->buffer->name);
+    return check_store(checker, statement);
+}
+
 static bool same_type(struct loop_type a, struct loop_type b)
 {
     return a.dtype == b.dtype && a.lanes == b.lanes;
@@ -270,6 +296,9 @@ static bool check_statement(struct checker *checker, const struct loop_statement
     case LOOP_PREFETCH:
         return check_access(checker, statement->buffer, statement->offset, NULL, NULL, 1, false);
     case LOOP_TILE: return check_tile(checker, statement);
+    case LOOP_BARRIER: return checker->launched || wrong(checker, "a barrier outside a device", "");
+    case LOOP_MOVE: return check_move(checker, statement);
+    case LOOP_ATOMIC: return check_atomic(checker, statement);
     }
     return wrong(checker, "no such statement", "");
 }
@@ -292,12 +321,13 @@ static bool check_block(struct checker *checker, const struct loop_block *block)
 
 bool loop_check(const struct loop_kernel *kernel, struct error *error)
 {
-    struct checker checker = {kernel, "", map_new(kernel->arena), error};
+    struct checker checker = {kernel, "", false, map_new(kernel->arena), error};
     for (size_t i = 0; i < kernel->buffers.count; i++)
         enter(&checker, kernel->buffers.at[i]);
     for (size_t i = 0; i < kernel->functions.count; i++) {
         const struct loop_function *function = &kernel->functions.at[i];
         checker.function = function->name;
+        checker.launched = function->launch != NULL;
         if (!function->body && !function->plain)
             return wrong(&checker, "neither a body nor a program", "");
         if (function->body && !check_block(&checker, function->body))

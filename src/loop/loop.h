@@ -28,21 +28,25 @@ struct loop_type {
 enum loop_variable_kind {
     LOOP_COUNTER, /* of a loop: i64, never assigned otherwise */
     LOOP_LOCAL,   /* declared by LOOP_LET, changed by LOOP_SET */
-    LOOP_SYMBOL,  /* a size of the part: i64 */
-    LOOP_SCALAR,  /* a scalar parameter of the part */
+    /* those from here on are known by kind and number, not by address */
+    LOOP_SYMBOL, /* a size of the part: i64 */
+    LOOP_SCALAR, /* a scalar parameter of the part */
+    LOOP_BLOCK,  /* of a device: the number of this block; `number` is the dimension */
+    LOOP_THREAD, /* the number of this thread in its block, likewise */
 };
 
 struct loop_variable {
     const char *name; /* wanted; the printer makes it unique */
     enum loop_variable_kind kind;
     struct loop_type type;
-    int number; /* SYMBOL, SCALAR: number in the part */
+    int number; /* SYMBOL, SCALAR: number in the part; BLOCK, THREAD: 0 to 2 */
 };
 
 enum loop_space {
     LOOP_TENSOR,  /* an input or output of the kernel */
     LOOP_SCRATCH, /* shared by all threads, a piece of the kernel's scratch */
     LOOP_STACK,   /* each thread's own, alive while the block that declares it runs */
+    LOOP_SHARED,  /* of a device: of all threads of a block; declared at the top of a function */
 };
 
 struct loop_buffer {
@@ -52,7 +56,8 @@ struct loop_buffer {
     int lanes;  /* STACK: of an element, so that a tile of vectors can stay in registers; else 1 */
     int tensor; /* number in the part; IR_NONE: SCRATCH and STACK that hold no tensor */
     const struct ir_size *count; /* SCRATCH: elements, of the part's symbols */
-    int64_t elements;            /* STACK: how many */
+    int64_t elements;            /* STACK, SHARED: how many */
+    bool zero;                   /* SCRATCH of a device: cleared before each call */
 };
 
 /* ---- expressions ---- */
@@ -61,17 +66,28 @@ enum loop_op {
     LOOP_INTEGER,
     LOOP_NUMBER,
     LOOP_VARIABLE,
-    LOOP_APPLY,   /* an operation of the IR, lane by lane; scalars among the arguments are splat.
-                     Both sides of a SELECT are evaluated: reads need masks, scalar ones too */
-    LOOP_LOAD,    /* consecutive elements from `offset` on, as many as lanes */
-    LOOP_GATHER,  /* one element per lane: `offset` has as many lanes */
-    LOOP_SPLAT,   /* a scalar in every lane */
-    LOOP_IOTA,    /* 0, 1, 2, ... */
-    LOOP_FOLD,    /* all lanes combined by a monoid of width 1: a scalar */
-    LOOP_SHUFFLE, /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
-    LOOP_WORDS,   /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
-    LOOP_PAIR,    /* a word per lane: a's lane as bf16 in the lower half, b's in the upper */
-    LOOP_DOT,     /* c + the products of what words a and b hold, lane by lane */
+    LOOP_APPLY,    /* an operation of the IR, lane by lane; scalars among the arguments are splat.
+                      Both sides of a SELECT are evaluated: reads need masks, scalar ones too */
+    LOOP_LOAD,     /* consecutive elements from `offset` on, as many as lanes */
+    LOOP_GATHER,   /* one element per lane: `offset` has as many lanes */
+    LOOP_SPLAT,    /* a scalar in every lane */
+    LOOP_IOTA,     /* 0, 1, 2, ... */
+    LOOP_FOLD,     /* all lanes combined by a monoid of width 1: a scalar */
+    LOOP_SHUFFLE,  /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
+    LOOP_WORDS,    /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
+    LOOP_PAIR,     /* a word per lane: a's lane as bf16 in the lower half, b's in the upper */
+    LOOP_DOT,      /* c + the products of what words a and b hold, lane by lane */
+    LOOP_EXCHANGE, /* of a device: what a is in another thread of the warp (see below) */
+};
+
+/*
+ * Which other thread: threads of a warp in groups of `integer` (a power of two) count from 0; b is
+ * a number. All threads of the warp must be there.
+ */
+enum loop_exchange {
+    LOOP_EXCHANGE_XOR,  /* the number of this one with the bits of b turned over */
+    LOOP_EXCHANGE_UP,   /* b less than this one; its own where there is none */
+    LOOP_EXCHANGE_FROM, /* b */
 };
 
 /* What the words of a dot product hold: the first term in the lowest bits. */
@@ -99,6 +115,7 @@ struct loop_expression {
     enum ir_monoid_kind monoid;              /* FOLD */
     const int *pattern;                      /* SHUFFLE: one number per lane of the result */
     enum loop_words words;                   /* DOT */
+    enum loop_exchange exchange;             /* EXCHANGE */
 };
 
 typedef const struct loop_expression *loop_value; /* an expression, wherever many are handled */
@@ -122,6 +139,10 @@ enum loop_statement_kind {
     LOOP_NOTE,     /* a comment */
     LOOP_PREFETCH, /* this place of the buffer will be read soon; it may lie outside */
     LOOP_TILE,     /* something with the machine's tile registers */
+    /* of devices */
+    LOOP_BARRIER, /* all threads of the block meet, and see what was written before */
+    LOOP_MOVE,    /* `elements` side by side, at once: buffer[offset...] = from_buffer[value...] */
+    LOOP_ATOMIC,  /* buffer[offset] = buffer[offset] . value, as if no one else were there */
 };
 
 /*
@@ -175,6 +196,21 @@ struct loop_statement {
     enum loop_tile tile;
     enum loop_tile_words tile_words;
     int tiles[3];
+    /* MOVE: elements of one type, their places multiples of `elements`, a power of two; what is
+     * moved is at most 16 bytes */
+    const struct loop_buffer *from_buffer;
+    int elements;
+    enum ir_monoid_kind monoid; /* ATOMIC: IR_SUM, IR_MAXIMUM, IR_MINIMUM */
+};
+
+/*
+ * On a device a function is what one thread does: as many blocks as `grid` says run it, each of
+ * `block` threads. NULL, 0: 1.
+ */
+struct loop_launch {
+    const struct ir_size *grid[3];
+    int block[3];
+    int minimum_blocks; /* CUDA: so many blocks should fit a multiprocessor; 0: does not matter */
 };
 
 struct loop_function {
@@ -185,6 +221,7 @@ struct loop_function {
      * Sizes and scalars are those of the kernel's part, number for number. */
     const struct ir_program *plain;
     const struct loop_buffer *const *tensors; /* plain: its inputs, then its outputs */
+    const struct loop_launch *launch; /* of a device; NULL: a function of the CPU, or plain */
 };
 
 struct loop_kernel {
@@ -291,6 +328,26 @@ void loop_tile_move(struct loop_block *block, enum loop_tile action, int tile,
                     const struct loop_buffer *buffer, loop_value offset, loop_value stride);
 void loop_note(struct loop_block *block, const char *note);
 void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
+
+/*
+ * ---- devices (device.c): functions for one thread of many ----
+ */
+/* A function that is launched; the block returned is its body. */
+struct loop_block *loop_launch(struct loop_kernel *kernel, const char *name, const char *note,
+                               const struct loop_launch *launch);
+loop_value loop_block_number(struct arena *arena, int dimension);
+loop_value loop_thread_number(struct arena *arena, int dimension);
+/* Shared by the threads of a block; `block` is the body of the function. */
+const struct loop_buffer *loop_shared(struct loop_block *block, const char *name, enum dtype dtype,
+                                      int64_t elements);
+void loop_barrier(struct loop_block *block);
+void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
+               const struct loop_buffer *from, loop_value from_offset, int elements);
+void loop_atomic(struct loop_block *block, enum ir_monoid_kind monoid,
+                 const struct loop_buffer *buffer, loop_value offset, loop_value value);
+/* A name should be given to what is exchanged: it must happen where all threads are. */
+loop_value loop_exchange(struct arena *arena, enum loop_exchange exchange, loop_value value,
+                         loop_value number, int width);
 
 /* Takes variables that nobody reads out of a finished block (prune.c). */
 void loop_prune(struct loop_block *block);

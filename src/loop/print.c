@@ -109,6 +109,17 @@ static void print_words(struct text *out, loop_value value)
         print_value(out, value->c);
 }
 
+/* exchange xor 8 of 32(sum) */
+static void print_exchange(struct text *out, loop_value value)
+{
+    static const char *const NAMES[] = {"xor", "up", "from"};
+    text_printf(out, "exchange %s ", NAMES[value->exchange]);
+    print_value(out, value->b);
+    text_printf(out, " of %lld(", (long long)value->integer);
+    print_value(out, value->a);
+    text_char(out, ')');
+}
+
 static const char *monoid_name(enum ir_monoid_kind monoid)
 {
     static const char *const NAMES[] = {
@@ -147,6 +158,7 @@ static void print_value(struct text *out, loop_value value)
     case LOOP_WORDS: print_load(out, value); break;
     case LOOP_PAIR:
     case LOOP_DOT: print_words(out, value); break;
+    case LOOP_EXCHANGE: print_exchange(out, value); break;
     }
 }
 
@@ -200,6 +212,24 @@ static void print_tile(struct text *out, const struct loop_statement *statement)
     text_char(out, '\n');
 }
 
+static void print_move(struct text *out, const struct loop_statement *statement)
+{
+    text_printf(out, "move %s[", statement->buffer->name);
+    print_value(out, statement->offset);
+    text_printf(out, "].x%d = %s[", statement->elements, statement->from_buffer->name);
+    print_value(out, statement->value);
+    text_add(out, "]\n");
+}
+
+static void print_atomic(struct text *out, const struct loop_statement *statement)
+{
+    text_printf(out, "atomic %s %s[", monoid_name(statement->monoid), statement->buffer->name);
+    print_value(out, statement->offset);
+    text_add(out, "] = ");
+    print_value(out, statement->value);
+    text_char(out, '\n');
+}
+
 static void print_statement(struct text *out, const struct loop_statement *statement, int indent)
 {
     text_repeat(out, ' ', 4L * indent);
@@ -227,6 +257,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
         text_char(out, '\n');
         break;
     case LOOP_DECLARE:
+        text_add(out, statement->buffer->space == LOOP_SHARED ? "shared " : "");
         print_type(out, (struct loop_type){statement->buffer->dtype, statement->buffer->lanes});
         text_printf(out, " %s[%lld]\n", statement->buffer->name,
                     (long long)statement->buffer->elements);
@@ -239,6 +270,9 @@ static void print_statement(struct text *out, const struct loop_statement *state
         text_add(out, "]\n");
         break;
     case LOOP_TILE: print_tile(out, statement); break;
+    case LOOP_BARRIER: text_add(out, "barrier\n"); break;
+    case LOOP_MOVE: print_move(out, statement); break;
+    case LOOP_ATOMIC: print_atomic(out, statement); break;
     }
 }
 
@@ -246,6 +280,20 @@ static void print_block(struct text *out, const struct loop_block *block, int in
 {
     for (size_t i = 0; i < block->statements.count; i++)
         print_statement(out, &block->statements.at[i], indent);
+}
+
+static void print_launch(struct text *out, const struct loop_kernel *kernel,
+                         const struct loop_launch *launch)
+{
+    text_add(out, "    launch grid(");
+    for (int i = 0; i < 3 && launch->grid[i]; i++) {
+        text_add(out, i ? ", " : "");
+        ir_size_print(out, launch->grid[i], kernel->part);
+    }
+    text_add(out, ") block(");
+    for (int i = 0; i < 3 && launch->block[i]; i++)
+        text_printf(out, "%s%d", i ? ", " : "", launch->block[i]);
+    text_add(out, ")\n");
 }
 
 void loop_print(struct text *out, const struct loop_kernel *kernel)
@@ -262,6 +310,8 @@ void loop_print(struct text *out, const struct loop_kernel *kernel)
         const struct loop_function *function = &kernel->functions.at[i];
         text_printf(out, "function %s%s%s%s\n", function->name, function->plain ? " plain" : "",
                     function->note ? "   # " : "", function->note ? function->note : "");
+        if (function->launch)
+            print_launch(out, kernel, function->launch);
         if (function->body)
             print_block(out, function->body, 1);
     }

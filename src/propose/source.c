@@ -1,5 +1,5 @@
 /*
- * The source of a plan: lowered by its skeletons, printed as C.
+ * The source of a plan: lowered by its skeletons, printed in the target's language.
  */
 #include <string.h>
 
@@ -25,5 +25,12 @@ void propose_source(const struct skeleton_program *program, const struct plan *p
                             .threads = plain ? 1 : 0,
                             .op = op,
                             .plan = text.at};
-    gen_loop_c(source, skeleton_lower(program, plan), &head);
+    const struct skeleton_device *device = program->target->device;
+    struct loop_kernel *kernel = skeleton_lower(program, plan);
+    if (device && *device->architecture)
+        head.architecture = device->architecture;
+    if (device)
+        gen_loop_device(source, kernel, device->language, &head);
+    else
+        gen_loop_c(source, kernel, &head);
 }

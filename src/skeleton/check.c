@@ -181,7 +181,7 @@ static bool complete(struct checker *c, struct plan_group *group, const struct p
 static bool check_group(struct checker *c, int number)
 {
     struct plan_group *plan = &c->plan->groups[number];
-    const struct skeleton *skeleton = skeleton_find(plan->skeleton);
+    const struct skeleton *skeleton = skeleton_find(c->program->target, plan->skeleton);
     struct skeleton_reason why_not = {""};
     struct plan_slots slots = {0};
     if (!skeleton)
@@ -219,8 +219,19 @@ static bool check_target(struct checker *c)
 {
     struct skeleton_target target = *c->program->target;
     const struct plan *plan = c->plan;
-    if (strcmp(plan->target, "cpu") != 0)
-        return error_at(c->error, ERROR_PLAN_TARGET, plan->place, "there is no target '%s'",
+    const struct skeleton_device *device = target.device;
+    if (device && strcmp(plan->target, device->language) == 0) {
+        if (strcmp(plan->machine, target.name) == 0)
+            return true;
+        error_at(c->error, ERROR_PLAN_TARGET, plan->place, "the plan is for %s, this is %s",
+                 plan->machine, target.name);
+        error_hint(c->error, "write %s, or choose it by --target %s:%s", target.name,
+                   device->language, plan->machine);
+        return false;
+    }
+    if (device || strcmp(plan->target, "cpu") != 0)
+        return error_at(c->error, ERROR_PLAN_TARGET, plan->place,
+                        device ? "the plan is for the target %s" : "there is no target '%s'",
                         plan->target);
     if (!skeleton_target_limit(&target, plan->machine)) {
         error_at(c->error, ERROR_PLAN_TARGET, plan->place, "there is no machine '%s'",

@@ -260,7 +260,8 @@ static bool fits(struct grouping *g, const int *set, int count)
         .accuracy = g->program->accuracy,
     };
     bool any = false;
-    for (const struct skeleton *const *at = skeletons; *at && !any; at++) {
+    const struct skeleton *const *at = skeleton_table(g->program->target);
+    for (; *at && !any; at++) {
         struct skeleton_reason why_not = {""};
         const struct plan_pins *pins = g->program->pins;
         if (strcmp((*at)->name, "plain") != 0 &&
@@ -333,7 +334,8 @@ static struct plan *make_plan(struct grouping *g)
     struct arena *arena = program->arena;
     struct plan *plan = arena_new(arena, struct plan);
     int *inlined = arena_array(arena, (size_t)g->stages + 1, sizeof *inlined);
-    plan->target = "cpu";
+    const struct skeleton_device *device = program->target->device;
+    plan->target = device ? device->language : "cpu";
     plan->machine = program->target->name;
     is_ordered(g, g->order, &plan->group_count);
     plan->groups = arena_array(arena, (size_t)plan->group_count + 1, sizeof *plan->groups);

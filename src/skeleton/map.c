@@ -7,8 +7,8 @@
 #include "skeleton/map.h"
 #include "skeleton/slots.h"
 
-static bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
-                     struct skeleton_reason *why_not)
+bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
+              struct skeleton_reason *why_not)
 {
     for (int i = 0; i < group->stage_count; i++) {
         if (group->part->stages[group->stages[i]].kind != IR_MAP) {

@@ -6,6 +6,10 @@
 
 #include "skeleton/nest.h"
 
+/* Whether all stages are maps over one domain: its axes, or why not. */
+bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
+              struct skeleton_reason *why_not);
+
 struct map_lowering {
     const struct skeleton_group *group;
     const struct plan_group *plan;

@@ -36,6 +36,29 @@ static void plain_choose(const struct skeleton_group *group, bool *chosen)
     }
 }
 
+/* On a device: a launch per stage, a thread per result, one element after the other. */
+static double device_stage(const struct skeleton_group *group, const struct ir_stage *stage,
+                           const struct ir_work *work)
+{
+    static const double step = 10e-9, waste = 4; /* seconds of an element in one thread */
+    const struct skeleton_device *device = group->target->device;
+    double results = 1;
+    for (int i = 0; i < stage->left_count && stage->kind == IR_REDUCE; i++) {
+        int64_t extent = 1;
+        const struct ir_size *size = group->part->indices[stage->indices[i]].extent;
+        if (size && ir_size_eval(size, group->binding->sizes, &extent))
+            results *= (double)extent;
+    }
+    bool alone = stage->kind == IR_SCAN || stage->kind == IR_SCATTER || stage->kind == IR_LOOP;
+    double chain = stage->kind == IR_REDUCE && results > 0 ? work->points / results
+                   : alone                                 ? work->points
+                                                           : 1;
+    double moving = waste * (work->read_bytes + work->write_bytes) / device->bandwidth;
+    double computing = waste * (work->operations + work->points) / device->compute;
+    double most = moving > computing ? moving : computing;
+    return device->launch + (chain * step > most ? chain * step : most);
+}
+
 static struct skeleton_cost plain_predict(const struct skeleton_group *group,
                                           const struct plan_group *plan)
 {
@@ -51,9 +74,13 @@ static struct skeleton_cost plain_predict(const struct skeleton_group *group,
         struct ir_work work = ir_stage_work(group->binding, &group->part->stages[i]);
         cost.operations += work.operations;
         cost.bytes += work.read_bytes + work.write_bytes;
-        cost.seconds += (work.operations + work.points) / rate;
+        if (target->device)
+            cost.seconds += device_stage(group, &group->part->stages[i], &work);
+        else
+            cost.seconds += (work.operations + work.points) / rate;
     }
-    cost.seconds += cost.bytes / target->memory;
+    if (!target->device)
+        cost.seconds += cost.bytes / target->memory;
     return cost;
 }
 

@@ -39,7 +39,7 @@ static int propose(const struct skeleton_program *program, const struct plan *pl
                    const struct skeleton_view *view, int number, struct plan_group *variants)
 {
     const struct plan_group *group = &plan->groups[number];
-    const struct skeleton *skeleton = skeleton_find(group->skeleton);
+    const struct skeleton *skeleton = skeleton_find(program->target, group->skeleton);
     for (int i = 0; i < SEED_VARIANTS; i++) {
         variants[i] = *group;
         variants[i].decisions = NULL;
@@ -106,7 +106,7 @@ static bool decide(const struct skeleton_program *program, struct plan *plan, bo
     for (int g = 0; found && g < plan->group_count; g++) {
         struct plan_group best = {0};
         double least = 0, seconds;
-        for (const struct skeleton *const *at = skeletons; *at; at++) {
+        for (const struct skeleton *const *at = skeleton_table(program->target); *at; at++) {
             bool wanted = !plain || strcmp((*at)->name, "plain") == 0;
             if (!wanted || !try_skeleton(program, plan, &view, g, *at, &seconds))
                 continue;
@@ -157,8 +157,9 @@ static void add_variants(const struct skeleton_program *program, struct seeds *s
     double most = -1;
     for (int g = 0; g < best->group_count; g++) {
         struct skeleton_group group = skeleton_group_in(program, best, &view, g);
-        double seconds =
-            skeleton_find(best->groups[g].skeleton)->predict(&group, &best->groups[g]).seconds;
+        double seconds = skeleton_find(program->target, best->groups[g].skeleton)
+                             ->predict(&group, &best->groups[g])
+                             .seconds;
         if (seconds > most) {
             most = seconds;
             slowest = g;

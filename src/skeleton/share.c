@@ -45,7 +45,7 @@ static void *content_key(struct sharing *sharing, loop_value value, size_t *byte
     int64_t number;
     memcpy(&number, &value->number, sizeof number);
     const struct loop_variable *variable = value->variable;
-    bool outer = variable && (variable->kind == LOOP_SYMBOL || variable->kind == LOOP_SCALAR);
+    bool outer = variable && variable->kind >= LOOP_SYMBOL; /* known by number */
     size_t count = 0;
     const intptr_t parts[] = {
         value->op,
@@ -67,6 +67,7 @@ static void *content_key(struct sharing *sharing, loop_value value, size_t *byte
         (intptr_t)value->otherwise,
         value->monoid,
         value->words,
+        value->exchange,
     };
     for (; count < sizeof parts / sizeof *parts; count++)
         key[count] = parts[count];
@@ -89,7 +90,7 @@ static bool is_inner_variable(const struct sharing *sharing, loop_value value)
 static bool is_inner(const struct sharing *sharing, loop_value value)
 {
     return (value->op == LOOP_VARIABLE && is_inner_variable(sharing, value)) ||
-           (value->buffer && value->buffer->space == LOOP_STACK);
+           (value->buffer && value->buffer->space >= LOOP_STACK);
 }
 
 static struct entry *entry_of(struct sharing *sharing, loop_value value)

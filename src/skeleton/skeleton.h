@@ -14,13 +14,31 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 
+/* A machine of blocks and threads. */
+struct skeleton_device {
+    const char *language;     /* "cuda", "opencl" */
+    const char *architecture; /* "sm_90a"; "": it has none */
+    int warp;                 /* threads that exchange values directly; 1: they cannot */
+    int block_threads;        /* most of a block */
+    int64_t shared;           /* bytes of shared memory a block may have */
+    int64_t unit_shared;      /* and a multiprocessor has */
+    int unit_threads;         /* most threads on a multiprocessor at once */
+    int unit_registers;       /* of 4 bytes, of a multiprocessor; 0: not known */
+    int units;                /* multiprocessors */
+    int64_t cache;            /* bytes of the last one */
+    double bandwidth;         /* bytes per second, read and written together */
+    double compute;           /* f32 operations per second, a multiply-add is two */
+    double launch;            /* seconds a launch takes at least */
+};
+
 /* What code is made for: read from the machine, or named. */
 struct skeleton_target {
-    const char *name; /* "avx512", "avx2", "portable" */
-    int vector_bytes; /* 64, 32, 16 */
-    int registers;    /* vector registers: 32, 16 */
-    bool masks;       /* partial loads and stores are cheap */
-    bool streaming;   /* has stores past the caches */
+    const char *name; /* "avx512", "avx2", "portable"; of a device its architecture, or "any" */
+    const struct skeleton_device *device; /* NULL: the CPU. Of what follows a device has nothing */
+    int vector_bytes;                     /* 64, 32, 16 */
+    int registers;                        /* vector registers: 32, 16 */
+    bool masks;                           /* partial loads and stores are cheap */
+    bool streaming;                       /* has stores past the caches */
     /* operations per core and second of what multiplies small operands; 0: the machine has none */
     double atoms[MACHINE_ATOM_COUNT];
     int64_t l1, l2, l3; /* bytes a core may call its own */
@@ -35,6 +53,12 @@ struct skeleton_target skeleton_target_new(const struct machine *machine,
 /* The same machine as if it had no more than this: "avx512", "avx2", "portable". False: no such
  * name. */
 bool skeleton_target_limit(struct skeleton_target *target, const char *name);
+
+/* A device of a language that is known by its architecture (NULL or "": the first row there is).
+ * False: there is no such row. The device may be changed before it is used. */
+bool skeleton_device_named(struct skeleton_device *device, const char *language,
+                           const char *architecture);
+struct skeleton_target skeleton_target_device(const struct skeleton_device *device);
 
 /* A group as a skeleton sees it. */
 struct skeleton_group {
@@ -82,8 +106,10 @@ struct skeleton {
                   struct loop_kernel *kernel);
 };
 
-extern const struct skeleton *const skeletons[]; /* most special first; ends with NULL */
-const struct skeleton *skeleton_find(const char *name);
+/* Most special first; ends with NULL. The same names on all kinds of machines, where they fit. */
+const struct skeleton *const *skeleton_table(const struct skeleton_target *target);
+/* NULL: there is none of that name. Target NULL: on whichever machine. */
+const struct skeleton *skeleton_find(const struct skeleton_target *target, const char *name);
 
 /*
  * ---- whole plans (whole.c, check.c, seed.c) ----

@@ -23,6 +23,7 @@ static bool space_fill(void *context, struct plan *plan, int number)
     struct skeleton_view view = skeleton_view_new(program, plan);
     struct skeleton_group seen = skeleton_group_in(program, plan, &view, number);
     int start = 0, count = 0;
+    const struct skeleton *const *skeletons = skeleton_table(program->target);
     while (skeletons[count]) {
         if (group->skeleton && strcmp(skeletons[count]->name, group->skeleton) == 0)
             start = count + 1;

@@ -8,7 +8,7 @@
 extern const struct skeleton skeleton_attend, skeleton_contract, skeleton_jagged, skeleton_map,
     skeleton_plain, skeleton_row, skeleton_scan, skeleton_scatter, skeleton_seq, skeleton_window;
 
-const struct skeleton *const skeletons[] = {
+static const struct skeleton *const CPU[] = {
     &skeleton_attend,
     &skeleton_contract,
     &skeleton_window,
@@ -22,9 +22,22 @@ const struct skeleton *const skeletons[] = {
     NULL,
 };
 
-const struct skeleton *skeleton_find(const char *name)
+extern const struct skeleton skeleton_device_map;
+
+static const struct skeleton *const DEVICE[] = {
+    &skeleton_device_map,
+    &skeleton_plain,
+    NULL,
+};
+
+const struct skeleton *const *skeleton_table(const struct skeleton_target *target)
 {
-    for (const struct skeleton *const *at = skeletons; *at; at++) {
+    return target && target->device ? DEVICE : CPU;
+}
+
+const struct skeleton *skeleton_find(const struct skeleton_target *target, const char *name)
+{
+    for (const struct skeleton *const *at = skeleton_table(target); *at; at++) {
         if (strcmp((*at)->name, name) == 0)
             return *at;
     }

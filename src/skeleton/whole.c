@@ -145,7 +145,7 @@ struct skeleton_group skeleton_group_of(const struct skeleton_program *program,
 void skeleton_open(const struct skeleton_program *program, const struct skeleton_group *group,
                    const struct plan_group *plan, struct plan_slots *slots)
 {
-    const struct skeleton *skeleton = skeleton_find(plan->skeleton);
+    const struct skeleton *skeleton = skeleton_find(program->target, plan->skeleton);
     struct skeleton_slots all = {0};
     const struct plan_pin *which;
     if (skeleton)
@@ -167,7 +167,7 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
     view.scratch = &scratch;
     for (int g = 0; g < plan->group_count; g++) {
         struct skeleton_group group = skeleton_group_in(program, plan, &view, g);
-        const struct skeleton *skeleton = skeleton_find(plan->groups[g].skeleton);
+        const struct skeleton *skeleton = skeleton_find(program->target, plan->groups[g].skeleton);
         struct skeleton_cost cost = skeleton->predict(&group, &plan->groups[g]);
         total.seconds += cost.seconds;
         total.bytes += cost.bytes;
@@ -188,7 +188,8 @@ struct loop_kernel *skeleton_lower(const struct skeleton_program *program, const
     struct skeleton_view view = skeleton_view_new(program, plan);
     for (int g = 0; g < plan->group_count; g++) {
         struct skeleton_group group = skeleton_group_in(program, plan, &view, g);
-        skeleton_find(plan->groups[g].skeleton)->lower(&group, &plan->groups[g], kernel);
+        skeleton_find(program->target, plan->groups[g].skeleton)
+            ->lower(&group, &plan->groups[g], kernel);
     }
     return kernel;
 }

@@ -184,7 +184,7 @@ static kernel_function *make_case(const struct atom_case *c, const char *decisio
     struct library *library;
     kernel_run_what = c->name;
     open_made(made, c->text, 50);
-    const struct skeleton *skeleton = skeleton_find("contract");
+    const struct skeleton *skeleton = skeleton_find(NULL, "contract");
     if (!skeleton->match(&made->seen, &why))
         test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
     CHECK(skeleton->seeds(&made->seen, &made->group, 1) == 1);
@@ -315,7 +315,7 @@ TEST(atoms_precision_follows_accuracy)
 {
     struct made made;
     struct skeleton_reason why = {{0}};
-    const struct skeleton *skeleton = skeleton_find("contract");
+    const struct skeleton *skeleton = skeleton_find(NULL, "contract");
     open_made(&made, WIDE[0].text, 50);
     CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
     set_all(made.arena, &made.group, PARTS "tile.m 4;tile.n 32;precision bf16x3;");
@@ -329,7 +329,7 @@ TEST(atoms_precision_follows_accuracy)
 TEST(atoms_seeds_follow_rates)
 {
     struct made made;
-    const struct skeleton *skeleton = skeleton_find("contract");
+    const struct skeleton *skeleton = skeleton_find(NULL, "contract");
     open_made(&made, WIDE[0].text, 1024);
     CHECK(skeleton->seeds(&made.seen, &made.group, 1) == 1);
     CHECK_STR(plan_get(&made.group, "precision"), "bf16x6");

@@ -191,7 +191,7 @@ static kernel_function *make(struct arena *arena, const struct ir_program *progr
     plan->group_count = 1;
     struct skeleton_group seen = skeleton_group_of(planned, plan, 0);
     struct skeleton_reason why = {{0}};
-    const struct skeleton *skeleton = skeleton_find(name);
+    const struct skeleton *skeleton = skeleton_find(NULL, name);
     if (!skeleton->match(&seen, &why))
         test_fail(__FILE__, __LINE__, "%s: %s", c->name, why.text);
     if (skeleton->seeds)

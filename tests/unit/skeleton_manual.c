@@ -59,7 +59,7 @@ static void check_task(struct manual *manual, const struct task *task)
     for (int p = 0; p < count; p++) {
         for (int g = 0; g < plans[p]->group_count; g++) {
             struct skeleton_group group = skeleton_group_of(program, plans[p], g);
-            for (const struct skeleton *const *at = skeletons; *at; at++) {
+            for (const struct skeleton *const *at = skeleton_table(NULL); *at; at++) {
                 struct skeleton_reason why_not = {""};
                 struct skeleton_slots slots = {0};
                 if (!(*at)->match(&group, &why_not))
@@ -95,7 +95,7 @@ TEST(manual_explains_every_decision)
         check_task(&manual, task);
     }
     globfree(&files);
-    for (const struct skeleton *const *at = skeletons; *at; at++) {
+    for (const struct skeleton *const *at = skeleton_table(NULL); *at; at++) {
         if (!map_has(&manual.opened, (*at)->name))
             test_fail(__FILE__, __LINE__, "no task of core is for skeleton %s", (*at)->name);
     }

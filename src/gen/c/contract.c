@@ -205,15 +205,26 @@ void emit_head(struct emitter *emitter, struct text *out, const struct ir_part *
 }
 
 void emit_device_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
-                      struct kernel *kernel, const struct gen_contract *contract)
+                      struct kernel *kernel, const struct gen_contract *contract,
+                      const struct gen_head *head)
 {
     struct text instance = text_new(emitter->arena);
     kernel_print_instance(&instance, part);
     kernel->op = arena_copy(emitter->arena, part->name, strcspn(part->name, "."));
     kernel->instance = instance.at;
+    kernel->holds = head ? head->holds : NULL;
+    kernel->holds_count = head ? head->holds_count : 0;
+    kernel->architecture = head ? head->architecture : NULL;
     kernel_print_manifest(out, kernel, part);
     text_add(out, "\n/*\n");
     print_signature(emitter, out, part);
+    if (head) {
+        text_add(out, " *\n * Written by smelt.\n");
+        print_paragraph(out, "The op:", head->op);
+        print_paragraph(out, "The plan:", head->plan);
+        text_add(out, " */\n");
+        return;
+    }
     text_add(out,
              " *\n * A plain kernel, written by smelt: correct, and not meant to be fast. Go on "
              "from here.\n");

@@ -106,14 +106,20 @@ struct part_plan {
 
 /* What a language for devices says differently from C. The type names of <stdint.h> are in all. */
 struct dialect {
-    const char *target;          /* "opencl" */
-    const char *kernel;          /* what a kernel begins with, up to its name */
-    const char *global;          /* in front of what a pointer into device memory points to */
-    const char *alone;           /* behind such a pointer: nothing else points there */
-    const char *inlined;         /* what other functions begin with */
-    const char *structure;       /* "": the name of a structure is in front of its value's braces */
-    const char *first, *all;     /* the number of this thread, and how many there are */
-    bool suffixes;               /* functions for float end in f */
+    const char *target;         /* "opencl" */
+    const char *kernel;         /* what a kernel begins with, up to its name */
+    const char *global;         /* in front of what a pointer into device memory points to */
+    const char *alone;          /* behind such a pointer: nothing else points there */
+    const char *inlined;        /* what other functions begin with */
+    const char *structure;      /* "": the name of a structure is in front of its value's braces */
+    const char *first, *all;    /* the number of this thread, and how many there are */
+    const char *shared;         /* in front of a declaration of shared memory */
+    const char *block, *thread; /* formats: their numbers in a dimension */
+    const char *const *dimensions; /* what the formats take */
+    const char *barrier;           /* a statement */
+    const char *const *exchanges;  /* functions by enum loop_exchange; NULL: a warp has none */
+    const char *bounds; /* format: what a kernel begins with that has so many threads a block */
+    bool suffixes;      /* functions for float end in f */
     const char *const *lines;    /* pairs: words, and a line for files that have one of them */
     const char *const *reserved; /* names that are taken */
 };
@@ -350,9 +356,10 @@ void emit_prelude(struct emitter *emitter, struct text *out, const struct text *
 void emit_prelude_names(struct map *taken, void *mark);
 extern const char *const emit_reserved[]; /* other names that are taken, ends with NULL */
 struct kernel;
-/* The manifest of a kernel for a device, and what it computes. */
+/* The manifest of a kernel for a device, and what it computes: plain, or by a plan. */
 void emit_device_head(struct emitter *emitter, struct text *out, const struct ir_part *part,
-                      struct kernel *kernel, const struct gen_contract *contract);
+                      struct kernel *kernel, const struct gen_contract *contract,
+                      const struct gen_head *head);
 /* The manifest, and a comment with the whole contract. */
 void emit_contract(struct emitter *emitter, struct text *out, const struct gen_contract *contract);
 /* The same for a kernel made from loops. */

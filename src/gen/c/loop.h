@@ -53,4 +53,37 @@ void print_block(struct printer *printer, const struct loop_block *block);
 /* What is set, unrolled, stored to and indexed by more than numbers in a function. */
 void print_survey(struct printer *printer, const struct loop_block *block);
 
+/* ---- what files for devices share with those for C (loop_kernel.c) ---- */
+
+struct item { /* what a function may be handed */
+    const char *name, *type;
+    const struct loop_buffer *buffer; /* NULL: a number */
+    int number;                       /* of the symbol, scalar or buffer */
+    enum { ITEM_SYMBOL, ITEM_SCALAR, ITEM_BUFFER } kind;
+};
+struct items VECTOR(struct item);
+
+struct printer print_new(struct emitter *emitter, const struct loop_kernel *kernel);
+/* Names for sizes, scalars and buffers; `taken` (ends with NULL) cannot be had. */
+void print_name_outer(struct printer *printer, const char *const *taken);
+struct items print_items(struct printer *printer);
+/* The statements of a function as text. */
+struct text print_body(struct printer *printer, const struct loop_function *function);
+/* What the body needs of the items: its parameters, which are part of its shape. */
+struct items print_choose(struct printer *printer, const struct items *items,
+                          const struct text *body, struct shape *shape);
+/* The name's number in the shape; 0: it has none. */
+int print_shape_number(const struct shape *shape, const char *name);
+/* Where in `tensors` a tensor of the part is. */
+int print_tensor_place(const struct ir_part *part, int tensor);
+
+/* ---- devices (device/statement.c) ---- */
+
+/* "(int64_t)blockIdx.x": the number of this block or thread. */
+const char *print_number(struct printer *printer, const struct loop_variable *variable);
+struct expression print_exchange(struct printer *printer, loop_value value);
+void print_device_declare(struct printer *printer, const struct loop_buffer *buffer,
+                          const char *element, const char *name);
+void print_device_statement(struct printer *printer, const struct loop_statement *statement);
+
 #endif

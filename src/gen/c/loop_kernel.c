@@ -56,28 +56,25 @@ void print_line(struct printer *printer, const char *text)
 
 /* ---- functions ---- */
 
-struct item { /* what a function may be handed */
-    const char *name, *type;
-    const struct loop_buffer *buffer; /* NULL: a number */
-};
-struct items VECTOR(struct item);
-
-static struct items list_items(struct printer *printer)
+struct items print_items(struct printer *printer)
 {
     struct emitter *emitter = printer->emitter;
     const struct ir_part *part = printer->kernel->part;
     struct items items = {0};
     for (int i = 0; i < part->symbol_count; i++)
-        vector_push(emitter->arena, &items, (struct item){printer->symbols[i], "int64_t", NULL});
+        vector_push(emitter->arena, &items,
+                    (struct item){printer->symbols[i], "int64_t", NULL, i, ITEM_SYMBOL});
     for (int i = 0; i < part->scalar_count; i++)
         vector_push(emitter->arena, &items,
                     (struct item){printer->scalars[i],
-                                  emit_type(emitter, loop_scalar_dtype(part, i)), NULL});
+                                  emit_type(emitter, loop_scalar_dtype(part, i)), NULL, i,
+                                  ITEM_SCALAR});
     for (size_t i = 0; i < printer->kernel->buffers.count; i++) {
         const struct loop_buffer *buffer = printer->kernel->buffers.at[i];
         const char *name = map_get_bytes(&printer->names, &buffer, sizeof buffer);
-        vector_push(emitter->arena, &items,
-                    (struct item){name, emit_element(emitter, buffer->dtype), buffer});
+        vector_push(
+            emitter->arena, &items,
+            (struct item){name, emit_element(emitter, buffer->dtype), buffer, (int)i, ITEM_BUFFER});
     }
     return items;
 }
@@ -96,8 +93,7 @@ struct written { /* a function, by its shape */
     int *parameters; /* numbers of names in the shape */
 };
 
-/* The statements of a function as text. */
-static struct text print_body(struct printer *printer, const struct loop_function *function)
+struct text print_body(struct printer *printer, const struct loop_function *function)
 {
     struct emitter *emitter = printer->emitter;
     struct arena *arena = emitter->arena;
@@ -118,15 +114,16 @@ static struct text print_body(struct printer *printer, const struct loop_functio
 /* "const float *restrict ": what stands in front of the parameter's name. */
 static const char *parameter_type(struct printer *printer, const struct item *item)
 {
+    const struct dialect *dialect = printer->emitter->dialect;
     bool written = map_get_bytes(&printer->written, &item->buffer, sizeof item->buffer);
     if (!item->buffer)
         return arena_printf(printer->emitter->arena, "%s ", item->type);
-    return arena_printf(printer->emitter->arena, "%s%s *restrict ", written ? "" : "const ",
-                        item->type);
+    return arena_printf(printer->emitter->arena, "%s%s%s *%s", dialect ? dialect->global : "",
+                        written ? "" : "const ", item->type,
+                        dialect ? dialect->alone : "restrict ");
 }
 
-/* The name's number in the shape. */
-static int shape_number(const struct shape *shape, const char *name)
+int print_shape_number(const struct shape *shape, const char *name)
 {
     for (size_t i = 0; i < shape->names.count; i++) {
         if (strcmp(shape->names.at[i], name) == 0)
@@ -135,9 +132,8 @@ static int shape_number(const struct shape *shape, const char *name)
     return 0;
 }
 
-/* What the body needs of the items: its parameters, which are part of its shape. */
-static struct items choose_items(struct printer *printer, const struct items *items,
-                                 const struct text *body, struct shape *shape)
+struct items print_choose(struct printer *printer, const struct items *items,
+                          const struct text *body, struct shape *shape)
 {
     struct arena *arena = printer->emitter->arena;
     struct map words = emit_words(arena, body);
@@ -145,7 +141,7 @@ static struct items choose_items(struct printer *printer, const struct items *it
     const char **types = arena_array(arena, shape->names.count + 1, sizeof *types);
     for (size_t i = 0; i < items->count; i++) {
         int number =
-            map_has(&words, items->at[i].name) ? shape_number(shape, items->at[i].name) : 0;
+            map_has(&words, items->at[i].name) ? print_shape_number(shape, items->at[i].name) : 0;
         if (!number)
             continue;
         types[number] = parameter_type(printer, &items->at[i]);
@@ -184,7 +180,7 @@ static struct call print_function(struct printer *printer, const struct loop_fun
     struct arena *arena = printer->emitter->arena;
     struct text body = print_body(printer, function);
     struct shape shape = emit_shape(arena, &body, &printer->given);
-    struct items chosen = choose_items(printer, items, &body, &shape);
+    struct items chosen = print_choose(printer, items, &body, &shape);
     struct call call = {.count = (int)chosen.count};
     call.arguments = arena_array(arena, chosen.count + 1, sizeof *call.arguments);
     struct written *known = map_get(&printer->functions, shape.text.at);
@@ -200,7 +196,7 @@ static struct call print_function(struct printer *printer, const struct loop_fun
         known->parameters = arena_array(arena, chosen.count + 1, sizeof *known->parameters);
         for (int i = 0; i < call.count; i++) {
             call.arguments[i] = chosen.at[i].name;
-            known->parameters[i] = shape_number(&shape, chosen.at[i].name);
+            known->parameters[i] = print_shape_number(&shape, chosen.at[i].name);
         }
         print_definition(printer, function, &chosen, known->name, &body);
         map_set(&printer->functions, shape.text.at, known);
@@ -293,8 +289,7 @@ static const struct ir_size *scratch_size(struct printer *printer, const struct 
 
 /* ---- the entry ---- */
 
-/* Where in `tensors` a tensor of the part is. */
-static int tensor_place(const struct ir_part *part, int tensor)
+int print_tensor_place(const struct ir_part *part, int tensor)
 {
     for (int i = 0; i < part->input_count; i++) {
         if (part->inputs[i] == tensor)
@@ -319,7 +314,7 @@ static void print_buffers(struct printer *printer)
         if (buffer->space == LOOP_TENSOR) {
             bool input = part->tensors[buffer->tensor].role == IR_TENSOR_INPUT;
             emit_line(emitter, "%s%s *%s = tensors[%d];", input ? "const " : "", type, name,
-                      tensor_place(part, buffer->tensor));
+                      print_tensor_place(part, buffer->tensor));
         } else {
             struct expression count = emit_size(emitter, buffer->count);
             emit_line(emitter, "%s *%s = scratch_take(&memory, %zu * %s);", type, name,
@@ -395,14 +390,12 @@ static const char *outer_name(struct printer *printer, const char *wanted)
     return emit_name_forever(&printer->emitter->names, wanted);
 }
 
-static void name_outer(struct printer *printer)
+void print_name_outer(struct printer *printer, const char *const *taken)
 {
     struct arena *arena = printer->emitter->arena;
     const struct ir_part *part = printer->kernel->part;
-    static const char *const TAKEN[] = {"tensors", "sizes",  "scalars",  "scratch",
-                                        "memory",  "INLINE", "HAS_MASKS"};
-    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
-        outer_name(printer, TAKEN[i]);
+    for (; *taken; taken++)
+        outer_name(printer, *taken);
     printer->symbols = arena_array(arena, (size_t)part->symbol_count + 1, sizeof(char *));
     printer->scalars = arena_array(arena, (size_t)part->scalar_count + 1, sizeof(char *));
     for (int i = 0; i < part->symbol_count; i++)
@@ -420,7 +413,7 @@ static struct calls print_functions(struct printer *printer, const struct ir_siz
 {
     const struct loop_kernel *kernel = printer->kernel;
     struct calls calls = {0};
-    struct items items = list_items(printer);
+    struct items items = print_items(printer);
     for (size_t i = 0; i < kernel->functions.count; i++) {
         const struct loop_function *function = &kernel->functions.at[i];
         struct call call = function->plain ? print_plain(printer, function, scratch)
@@ -430,13 +423,11 @@ static struct calls print_functions(struct printer *printer, const struct ir_siz
     return calls;
 }
 
-void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct gen_head *head)
+struct printer print_new(struct emitter *emitter, const struct loop_kernel *kernel)
 {
-    struct arena *arena = out->arena;
-    struct text body = text_new(arena), vectors = text_new(arena), all = text_new(arena);
-    struct emitter emitter = emit_new(&body, GEN_PLAIN, false);
-    struct printer printer = {
-        .emitter = &emitter,
+    struct arena *arena = emitter->arena;
+    return (struct printer){
+        .emitter = emitter,
         .kernel = kernel,
         .names = map_new(arena),
         .numbers = map_new(arena),
@@ -445,9 +436,19 @@ void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct
         .functions = map_new(arena),
         .given = map_new(arena),
     };
+}
+
+void gen_loop_c(struct text *out, const struct loop_kernel *kernel, const struct gen_head *head)
+{
+    static const char *const TAKEN[] = {"tensors", "sizes",  "scalars",   "scratch",
+                                        "memory",  "INLINE", "HAS_MASKS", NULL};
+    struct arena *arena = out->arena;
+    struct text body = text_new(arena), vectors = text_new(arena), all = text_new(arena);
+    struct emitter emitter = emit_new(&body, GEN_PLAIN, false);
+    struct printer printer = print_new(&emitter, kernel);
     const struct ir_size *plain = NULL;
     emitter.names.given = &printer.given;
-    name_outer(&printer);
+    print_name_outer(&printer, TAKEN);
     struct calls calls = print_functions(&printer, &plain);
     const struct ir_size *scratch = scratch_size(&printer, plain);
     print_entry(&printer, &calls, scratch != NULL);

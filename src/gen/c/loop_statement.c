@@ -70,6 +70,8 @@ static void survey_statement(struct printer *printer, const struct loop_statemen
              statement->count || !is_known(printer, statement->offset)))
             mark(&printer->arrays, statement->buffer);
     }
+    if (statement->kind == LOOP_MOVE || statement->kind == LOOP_ATOMIC)
+        mark(&printer->written, statement->buffer);
     if (statement->kind == LOOP_TILE && statement->buffer) {
         if (statement->tile == LOOP_TILE_STORE)
             mark(&printer->written, statement->buffer);
@@ -161,9 +163,14 @@ static void print_declare(struct printer *printer, const struct loop_statement *
     struct loop_type type = {buffer->dtype, buffer->lanes};
     const char *element = buffer->lanes > 1 ? print_type(printer, type)
                                             : emit_element(printer->emitter, buffer->dtype);
-    if (is_marked(&printer->arrays, buffer) || buffer->elements > MOST_PARTS) {
+    if (printer->emitter->dialect || is_marked(&printer->arrays, buffer) ||
+        buffer->elements > MOST_PARTS) {
         const char *name = name_new(printer, buffer->name);
         map_set_bytes(&printer->names, &buffer, sizeof buffer, (void *)name);
+        if (printer->emitter->dialect) {
+            print_device_declare(printer, buffer, element, name);
+            return;
+        }
         emit_line(printer->emitter, "%s %s[%lld] __attribute__((aligned(64)));", element, name,
                   (long long)buffer->elements);
         return;
@@ -362,7 +369,9 @@ static void print_for(struct printer *printer, const struct loop_statement *stat
         return;
     }
     print_note(printer, statement->note);
-    if (statement->loop == LOOP_UNROLL && print_unrolled(printer, statement))
+    if (statement->loop == LOOP_UNROLL && printer->emitter->dialect)
+        emit_line(printer->emitter, "#pragma unroll");
+    else if (statement->loop == LOOP_UNROLL && print_unrolled(printer, statement))
         return;
     size_t names = printer->emitter->names.stack.count;
     bool team = statement->team && !printer->parallel && !printer->team;
@@ -439,6 +448,9 @@ static void print_statement(struct printer *printer, const struct loop_statement
             print_address(printer, statement->buffer, print_resolve(printer, statement->offset)));
         break;
     case LOOP_TILE: print_tile(printer, statement); break;
+    case LOOP_BARRIER:
+    case LOOP_MOVE:
+    case LOOP_ATOMIC: print_device_statement(printer, statement); break;
     }
 }
 

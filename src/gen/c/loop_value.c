@@ -464,6 +464,8 @@ static struct expression variable(struct printer *printer, loop_value value)
         name = printer->symbols[of->number];
     else if (of->kind == LOOP_SCALAR)
         name = printer->scalars[of->number];
+    else if (of->kind == LOOP_BLOCK || of->kind == LOOP_THREAD)
+        return (struct expression){print_number(printer, of), BINDS_UNARY, false};
     else
         name = map_get_bytes(&printer->names, &of, sizeof of);
     return (struct expression){name ? name : of->name, BINDS_ATOM, false};
@@ -562,6 +564,7 @@ struct expression print_value(struct printer *printer, loop_value value)
     case LOOP_WORDS: return words_load(printer, value);
     case LOOP_PAIR: return pair(printer, value);
     case LOOP_DOT: return dot(printer, value);
+    case LOOP_EXCHANGE: return print_exchange(printer, value);
     }
     return emit_integer(printer->emitter, 0);
 }

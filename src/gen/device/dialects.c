@@ -130,8 +130,12 @@ static const char *const RESERVED[] = {
     "nullptr",   "constexpr",  "concept",     "requires",  "threadIdx",     "blockIdx",
     "blockDim",  "gridDim",    "warpSize",    "dim3",      "int2",          "int4",
     "float2",    "float4",     "double2",     "double4",   "get_global_id", "get_global_size",
-    "barrier",   "fence",      "kernel_exec", NULL,
+    "barrier",   "fence",      "kernel_exec", "uint2",     "uint4",         "uchar2",
+    "uchar4",    "ushort2",    "ushort4",     NULL,
 };
+
+static const char *const NUMBERS[] = {"0", "1", "2"}, *const LETTERS[] = {"x", "y", "z"};
+static const char *const CUDA_EXCHANGES[] = {"__shfl_xor_sync", "__shfl_up_sync", "__shfl_sync"};
 
 static const struct dialect DIALECTS[] = {
     {
@@ -143,6 +147,12 @@ static const struct dialect DIALECTS[] = {
         .structure = "(struct)",
         .first = "(int64_t)get_global_id(0)",
         .all = "(int64_t)get_global_size(0)",
+        .shared = "__local ",
+        .block = "(int64_t)get_group_id(%s)",
+        .thread = "(int64_t)get_local_id(%s)",
+        .dimensions = NUMBERS,
+        .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+        .bounds = "__kernel __attribute__((reqd_work_group_size(%d, %d, %d))) void",
         .lines = OPENCL_LINES,
         .reserved = RESERVED,
     },
@@ -155,6 +165,13 @@ static const struct dialect DIALECTS[] = {
         .structure = "",
         .first = "(int64_t)blockIdx.x * blockDim.x + threadIdx.x",
         .all = "(int64_t)gridDim.x * blockDim.x",
+        .shared = "__shared__ ",
+        .block = "(int64_t)blockIdx.%s",
+        .thread = "(int64_t)threadIdx.%s",
+        .dimensions = LETTERS,
+        .barrier = "__syncthreads();",
+        .exchanges = CUDA_EXCHANGES,
+        .bounds = "extern \"C\" __global__ void __launch_bounds__(%d * %d * %d)",
         .suffixes = true,
         .lines = CUDA_LINES,
         .reserved = RESERVED,

@@ -7,15 +7,13 @@
 #include <string.h>
 
 #include "gen/device/device.h"
-#include "kernel/kernel.h"
 
 enum { BLOCK = 256, MOST_BLOCKS = 1 << 16 };
 
 struct device {
     struct emitter *emitter;
-    const struct ir_part *root; /* as the manifest knows it */
+    struct device_file *file;
     struct definitions definitions;
-    struct device_steps VECTOR(struct kernel_step) steps;
     struct counters VECTOR(const struct ir_stage *) counters; /* of the loops we are in */
 };
 
@@ -148,7 +146,7 @@ static void add_launch(struct device *device, const struct body *body,
         step.grid[0] = size_of(emitter, IR_SIZE_MIN, blocks, MOST_BLOCKS);
         step.block[0] = ir_size_constant(emitter->arena, BLOCK);
     }
-    vector_push(emitter->arena, &device->steps, step);
+    vector_push(emitter->arena, &device->file->steps, step);
 }
 
 static void write_kernel(struct device *device, const struct body *body)
@@ -334,13 +332,13 @@ static void write_loop(struct device *device, const struct ir_stage *stage)
     const char *name = emit_name(&emitter->names, emitter->part->indices[stage->loop_index].name);
     emitter->indices[stage->loop_index] = name;
     vector_push(emitter->arena, &device->counters, stage);
-    vector_push(emitter->arena, &device->steps,
+    vector_push(emitter->arena, &device->file->steps,
                 ((struct kernel_step){.kind = KERNEL_REPEAT,
                                       .name = name,
                                       .count = emitter->part->indices[stage->loop_index].extent}));
     write_stages(device, stage->body, stage->body_count);
     write_carries(device, stage);
-    vector_push(emitter->arena, &device->steps, ((struct kernel_step){.kind = KERNEL_END}));
+    vector_push(emitter->arena, &device->file->steps, ((struct kernel_step){.kind = KERNEL_END}));
     device->counters.count--;
     emitter->indices[stage->loop_index] = NULL;
     emit_names_free(&emitter->names, mark);
@@ -366,16 +364,51 @@ static enum dtype dtype_of(const struct emitter *emitter, const char *type)
     return DTYPE_U8;
 }
 
-static struct kernel_buffer *buffers_of(const struct emitter *emitter)
+/* Arguments as the file counts them, of the steps from `first` on. */
+static void renumber(struct device_file *file, size_t first, int first_buffer,
+                     const struct kernel_argument *tensors)
 {
-    struct kernel_buffer *buffers =
-        arena_array(emitter->arena, emitter->pieces.count + 1, sizeof *buffers);
+    for (size_t i = first; i < file->steps.count; i++) {
+        struct kernel_step *step = &file->steps.at[i];
+        struct kernel_argument *arguments =
+            arena_array(file->emitter->arena, (size_t)step->argument_count + 1, sizeof *arguments);
+        for (int k = 0; k < step->argument_count; k++) {
+            arguments[k] = step->arguments[k];
+            if (arguments[k].kind == KERNEL_BUFFER)
+                arguments[k].number += first_buffer;
+            else if (arguments[k].kind == KERNEL_TENSOR && tensors)
+                arguments[k] = tensors[arguments[k].number];
+        }
+        step->arguments = arguments;
+    }
+}
+
+void device_plain(struct device_file *file, const struct ir_program *flat,
+                  const struct kernel_argument *tensors)
+{
+    struct emitter *emitter = file->emitter;
+    size_t mark = emitter->names.stack.count, first = file->steps.count;
+    int first_buffer = (int)file->buffers.count;
+    emitter->program = flat;
+    emitter->expand = 0;
+    emitter->pieces = (struct pieces){0};
+    emit_monoids(emitter);
+    struct device device = {.emitter = emitter, .file = file};
+    device.definitions = emit_part_start(emitter, ir_root(flat));
+    for (int i = 0; i < emitter->part->tensor_count; i++)
+        if (emitter->part->tensors[i].role == IR_TENSOR_TEMPORARY ||
+            emitter->part->tensors[i].role == IR_TENSOR_STATE)
+            emit_scratch_tensor(emitter, i);
+    write_stages(&device, emitter->part->stages, emitter->part->stage_count);
     for (size_t i = 0; i < emitter->pieces.count; i++) {
         const struct piece *piece = &emitter->pieces.at[i];
-        buffers[i] = (struct kernel_buffer){
-            .name = piece->name, .dtype = dtype_of(emitter, piece->type), .count = piece->count};
+        device_buffer(file, piece->name, dtype_of(emitter, piece->type), piece->count, false);
     }
-    return buffers;
+    renumber(file, first, first_buffer, tensors);
+    text_add_bytes(emitter->out, emitter->functions.at, emitter->functions.length);
+    emit_names_free(&emitter->names, mark);
+    emitter->wide = false;
+    emitter->indent = 0;
 }
 
 bool gen_has_device(const char *target)
@@ -389,32 +422,10 @@ bool gen_plain_device(struct text *out, const struct ir_program *program, const 
     const struct dialect *dialect = dialect_of(target);
     if (!dialect)
         return false;
-    struct text monoids = text_new(out->arena), body = text_new(out->arena);
-    struct emitter emitter = emit_new(&monoids, GEN_PLAIN, false);
-    const struct ir_part *root = ir_root(program);
-    emitter.program = ir_flatten(out->arena, program);
-    emitter.dialect = dialect;
-    for (const char *const *word = dialect->reserved; *word; word++)
-        emit_name_forever(&emitter.names, *word);
-    emit_monoids(&emitter);
-    emitter.out = &body;
-    struct device device = {.emitter = &emitter, .root = root};
-    device.definitions = emit_part_start(&emitter, ir_root(emitter.program));
-    for (int i = 0; i < emitter.part->tensor_count; i++)
-        if (emitter.part->tensors[i].role == IR_TENSOR_TEMPORARY ||
-            emitter.part->tensors[i].role == IR_TENSOR_STATE)
-            emit_scratch_tensor(&emitter, i);
-    write_stages(&device, emitter.part->stages, emitter.part->stage_count);
-    text_add_bytes(&monoids, emitter.functions.at, emitter.functions.length);
-
-    struct kernel kernel = {.target = dialect->target,
-                            .buffers = buffers_of(&emitter),
-                            .buffer_count = (int)emitter.pieces.count,
-                            .steps = device.steps.at,
-                            .step_count = (int)device.steps.count};
-    emit_device_head(&emitter, out, root, &kernel, contract);
-    text_char(out, '\n');
-    emit_prelude(&emitter, out, &monoids);
-    text_add_bytes(out, monoids.at, monoids.length);
+    struct text body = text_new(out->arena);
+    struct emitter emitter = device_emitter(&body, dialect);
+    struct device_file file = {.emitter = &emitter, .part = ir_root(program)};
+    device_plain(&file, ir_flatten(out->arena, program), NULL);
+    device_finish(&file, out, &body, &(struct device_head){.contract = contract});
     return true;
 }

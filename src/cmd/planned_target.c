@@ -1,0 +1,91 @@
+/*
+ * What --target means to a plan: this machine, less than it has, the device at hand, or one that is
+ * known by name. A driver is asked in a process of its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/planned.h"
+#include "judge/device.h"
+#include "os/process.h"
+
+enum { DRIVER_SECONDS = 30 };
+
+static struct skeleton_target this_machine(struct arena *arena)
+{
+    struct machine machine;
+    struct rates rates;
+    machine_describe(&machine, "");
+    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        rates = (struct rates){0};
+    return skeleton_target_new(&machine, &rates);
+}
+
+/* What the driver says of its first device; NULL: there is none. */
+static const char *ask_driver(struct arena *arena, const char *language)
+{
+    struct error ignored = {0};
+    const char *runner = device_find_runner(arena, &ignored);
+    const char *const arguments[] = {runner, "describe", language, NULL};
+    struct process_request request = {
+        .arguments = arguments, .timeout = DRIVER_SECONDS, .output_maximum = 4096};
+    struct process_result result;
+    if (!runner || !process_run(arena, &request, &result, &ignored) || !process_succeeded(&result))
+        return NULL;
+    return result.output;
+}
+
+static int64_t told(struct arena *arena, const char *said, const char *name, int64_t otherwise)
+{
+    int64_t value = strtoll(device_fact(arena, said, name), NULL, 10);
+    return value > 0 ? value : otherwise;
+}
+
+/* A row of the table, with what the device at hand says of itself. */
+static void describe(struct arena *arena, const char *said, struct skeleton_device *device)
+{
+    struct skeleton_device known;
+    const char *architecture = device_fact(arena, said, "architecture");
+    if (skeleton_device_named(&known, device->language, architecture))
+        *device = known;
+    else
+        device->architecture = arena_string(arena, architecture);
+    device->block_threads = (int)told(arena, said, "threads", device->block_threads);
+    if (device->block_threads > 1024)
+        device->block_threads = 1024;
+    device->shared = told(arena, said, "shared", device->shared);
+    device->unit_shared =
+        device->unit_shared > device->shared ? device->unit_shared : device->shared;
+    device->units = (int)told(arena, said, "units", device->units);
+}
+
+static bool choose_device(struct arena *arena, const char *name, struct skeleton_target *target)
+{
+    size_t length = strcspn(name, ":");
+    const char *language = arena_copy(arena, name, length);
+    const char *architecture = name[length] ? name + length + 1 : NULL;
+    struct skeleton_device *device = arena_new(arena, struct skeleton_device);
+    if (!skeleton_device_named(device, language, architecture))
+        return false;
+    const char *said = architecture ? NULL : ask_driver(arena, language);
+    if (said)
+        describe(arena, said, device);
+    *target = skeleton_target_device(device);
+    return true;
+}
+
+bool planned_target(struct arena *arena, const char *name, struct skeleton_target *target,
+                    struct error *error)
+{
+    *target = this_machine(arena);
+    if (!name || strcmp(name, "cpu") == 0)
+        return true;
+    if (strncmp(name, "cpu:", 4) == 0 && skeleton_target_limit(target, name + 4))
+        return true;
+    if (choose_device(arena, name, target))
+        return true;
+    error_set(error, ERROR_USAGE, "there is no target '%s'", name);
+    error_hint(error, "cpu, cpu:avx512, cpu:avx2, cpu:portable, opencl, cuda, cuda:sm_90a or "
+                      "cuda:sm_80");
+    return false;
+}
