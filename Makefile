@@ -35,7 +35,8 @@ SANITIZE_FLAGS = $(SANITIZE_FLAGS_$(SANITIZE))
 SANITIZE_FLAGS_1 = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZE_FLAGS_fuzz = -fsanitize=fuzzer-no-link $(SANITIZE_FLAGS_1)
 DEFINES := -DSMELT_VERSION='"$(VERSION)"' -DSMELT_DATA_DIR='"$(DATA_DIR)"'
-LDLIBS  := -lsqlite3 -lm -ldl -lpthread
+# STATIC=1: for a machine that has no libsqlite3; glibc there is as new as here, or newer.
+LDLIBS  := $(if $(filter 1,$(STATIC)),-l:libsqlite3.a,-lsqlite3) -lm -ldl -lpthread
 COMPILE  = $(CC) $(BASE_FLAGS) $(DEFINES) $(CFLAGS) $(CPPFLAGS)
 LINK     = $(CC) $(BASE_FLAGS) $(CFLAGS) $(LDFLAGS)
 

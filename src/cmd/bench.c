@@ -95,7 +95,7 @@ static bool find_files(struct bench *bench)
         else if (!exists) {
             error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},
                                   "there is no suite, folder or file '%s'", word),
-                       "the suites are core, peers, recsys and aten");
+                       "the suites are core, peers, recsys, gpu and aten");
             return false;
         }
     }
@@ -359,7 +359,7 @@ const struct command command_bench = {
         "what "
         "the machine can do, and how many times as fast as each baseline; a question mark says "
         "that "
-        "the interval still contains 1. The suites are core, peers, recsys and aten.\n\n"
+        "the interval still contains 1. The suites are core, peers, recsys, gpu and aten.\n\n"
         "Results that are kept with --save can be compared with later ones by --against. The "
         "comparison is between speed-ups over a baseline that was timed in both runs, not between "
         "times: machines are faster on some days than on others.\n\n"
