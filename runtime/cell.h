@@ -23,6 +23,9 @@ enum {
     CELL_MAX_REGIONS = 16640, /* of all slots together */
     CELL_MAX_SIZES = 256,
     CELL_MAX_SCALARS = 64,
+    CELL_MAX_DRAWN_SLOTS = 4,
+    CELL_MAX_PLACES = 2048,
+    CELL_PAGE = 4096,
 };
 
 /* Where a tensor of a slot lies in its file, and where its data starts within that stretch. */
@@ -45,7 +48,43 @@ enum cell_state {
 
 /* What a cell does when it is continued. On the processor it is all one; on a device only what
  * happens in RUN is on the clock. */
-enum cell_phase { CELL_WHOLE, CELL_UPLOAD, CELL_RUN, CELL_DOWNLOAD };
+enum cell_phase { CELL_WHOLE, CELL_UPLOAD, CELL_RUN, CELL_DOWNLOAD, CELL_FETCH };
+
+/*
+ * An input that a device makes for itself, since copying it would take too long: a window of a
+ * sequence, which is a block of values again and again, but in each `stride` bytes of it one page
+ * has values of its own. Block and pages lie in the file of inputs.
+ */
+struct cell_drawing {
+    uint64_t bytes, start;         /* of the window; where in the sequence it begins */
+    uint64_t block, block_bytes;   /* in the file */
+    uint64_t pages, stride, seed;  /* in the file; stride 0: there are none */
+};
+
+/* Where in the sequence the page number `which` stands. */
+static inline uint64_t cell_page_place(const struct cell_drawing *drawing, uint64_t which)
+{
+    uint64_t bits = (drawing->seed + which) * 0x9e3779b97f4a7c15u;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+    return which * drawing->stride +
+           (bits ^ bits >> 29) % (drawing->stride / CELL_PAGE) * CELL_PAGE;
+}
+
+struct cell_place { /* some bytes of an output, to be fetched */
+    uint32_t slot, tensor;
+    uint64_t at, bytes; /* from where its data starts */
+};
+
+/* Where inputs are made by the device: nothing is copied but what is asked for. */
+struct cell_drawn {
+    int32_t used;
+    uint32_t generation;           /* goes up when blocks and pages have changed */
+    uint64_t blocks, blocks_bytes; /* all of them, in the file of inputs */
+    unsigned char around[CELL_MAX_DRAWN_SLOTS], inside[CELL_MAX_DRAWN_SLOTS]; /* rubbish */
+    struct cell_drawing drawings[CELL_MAX_DRAWN_SLOTS][CELL_MAX_TENSORS];
+    uint32_t place_count;
+    struct cell_place places[CELL_MAX_PLACES];
+};
 
 struct cell_control { /* from the judge */
     uint32_t magic;
@@ -63,6 +102,7 @@ struct cell_control { /* from the judge */
     struct cell_region regions[CELL_MAX_REGIONS]; /* slot after slot: see cell_number */
     uint32_t call_count;
     uint16_t calls[CELL_MAX_CALLS]; /* slots */
+    struct cell_drawn drawn;
 };
 
 /* Where in `regions` a tensor of a slot stands: inputs first, then outputs, then scratch. */

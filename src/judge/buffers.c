@@ -124,6 +124,9 @@ bool worker_make_buffers(struct worker *worker)
     lay_out(worker);
     worker->input_bytes = round_up(worker->input_bytes ? worker->input_bytes : 1, PAGE);
     worker->output_bytes = round_up(worker->output_bytes, PAGE);
+    control->drawn.blocks = worker->input_bytes;
+    control->drawn.blocks_bytes = worker->drawn;
+    worker->input_bytes += round_up(worker->drawn, PAGE);
     control->packed = worker->packed;
     control->input_bytes = worker->input_bytes;
     control->output_bytes = worker->output_bytes;

@@ -97,8 +97,16 @@ static void clear_above_diagonal(const struct filling *f, char *out)
     }
 }
 
-bool fill_input(const struct task_case *task_case, const struct ir_binding *binding, int input,
-                int number, uint64_t seed, void *out, struct error *error)
+bool fill_fixed(const struct task_case *task_case, const struct ir_binding *binding, int input)
+{
+    const unsigned fixed = IR_PROPERTY_SORTED | IR_PROPERTY_TRIANGULAR | IR_PROPERTY_OFFSETS;
+    unsigned properties = binding->part->tensors[binding->part->inputs[input]].properties;
+    properties |= task_case->inputs ? task_case->inputs[input].properties : 0;
+    return properties & fixed;
+}
+
+bool fill_some(const struct task_case *task_case, const struct ir_binding *binding, int input,
+               int number, uint64_t seed, int64_t count, void *out, struct error *error)
 {
     struct filling f = {.task_case = task_case,
                         .binding = binding,
@@ -107,7 +115,8 @@ bool fill_input(const struct task_case *task_case, const struct ir_binding *bind
                         .seed = hash_mix(seed, (uint64_t)input + 1),
                         .error = error};
     f.tensor = &binding->part->tensors[binding->part->inputs[input]];
-    f.count = ir_tensor_shape(binding, binding->part->inputs[input], f.dims);
+    ir_tensor_shape(binding, binding->part->inputs[input], f.dims);
+    f.count = count;
     f.row = f.tensor->rank ? f.dims[f.tensor->rank - 1] : 1;
     f.width = dtype_bytes(f.tensor->dtype);
     unsigned properties = f.tensor->properties | (asked(&f) ? asked(&f)->properties : 0);
@@ -129,4 +138,11 @@ bool fill_input(const struct task_case *task_case, const struct ir_binding *bind
         clear_above_diagonal(&f, out);
     arena_release(&f.arena);
     return good;
+}
+
+bool fill_input(const struct task_case *task_case, const struct ir_binding *binding, int input,
+                int number, uint64_t seed, void *out, struct error *error)
+{
+    int64_t count = ir_tensor_shape(binding, binding->part->inputs[input], NULL);
+    return fill_some(task_case, binding, input, number, seed, count, out, error);
 }

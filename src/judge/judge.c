@@ -246,6 +246,7 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
         .seed = hash_mix(judging->seed, (uint64_t)checking->number),
         .memory = room->slice,
         .only_draw = judging->options->only_draw,
+        .device = judging->compiled->target != NULL,
     };
     struct launch launch = make_launch(judging, checking, true);
     launch.sampling = &sampling;
@@ -339,9 +340,13 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
                                                  : NULL;
     if (!plain)
         return false;
-    struct room room = room_plan(checking.binding, scratch_of(&checking),
-                                 plain_scratch(plain, checking.binding->sizes),
-                                 draw_count(task_case), room_limit(judging->options));
+    int64_t limit = room_limit(judging->options);
+    int64_t plain_bytes = plain_scratch(plain, checking.binding->sizes);
+    int draws = draw_count(task_case);
+    struct room room =
+        judging->compiled->target
+            ? room_plan_device(checking.binding, plain_bytes, draws, limit)
+            : room_plan(checking.binding, scratch_of(&checking), plain_bytes, draws, limit);
     if (room.way == ROOM_NONE) {
         out->refused = room_explain(arena, &room);
         return true;
@@ -543,7 +548,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    struct error *error)
 {
     if (!device_check_targets(sources, count, error) ||
-        !room_check_task(arena, task, options, error))
+        !room_check_task(arena, task, options, count > 0 && device_target(sources[0]), error))
         return false;
     struct session session = {.arena = arena,
                               .task = task,

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "judge/launch.h"
+#include "judge/drawn.h"
 #include "os/os.h"
 
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message)
@@ -408,11 +408,16 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
     const struct ir_part *part = launch->binding->part;
     struct worker worker = {
         .launch = launch, .part = part, .result = result, .slots = 1, .side = side};
+    if (launch->device)
+        worker.drawn = drawn_bytes(sampling->task_case, launch->binding, 1, false);
     result->outcome = OUTCOME_JUDGE_FAULT;
     result->elements = 0;
     for (int o = 0; o < part->output_count; o++)
         result->elements += ir_tensor_shape(launch->binding, part->outputs[o], NULL);
-    bool good = worker_make_buffers(&worker) && worker_start_cell(&worker, runner);
+    bool good = worker_make_buffers(&worker);
+    if (good)
+        worker.control->drawn.used = worker.drawn > 0;
+    good = good && worker_start_cell(&worker, runner);
     for (int n = 0; good && draw_sampled(sampling->task_case, n, NULL) >= 0; n++) {
         if ((n > 0 && n % 2 == side) || (sampling->only_draw >= 0 && sampling->only_draw != n))
             continue;
@@ -420,8 +425,12 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
         good = sample_check_draw(&worker, n, side);
         if (!good || n > 0 || !launch->deterministic)
             continue;
-        uint64_t hash = worker_output_hash(&worker, 0);
-        if (side == 1 && hash != result->hash)
+        uint64_t hash = 0;
+        if (!worker.drawn)
+            hash = worker_output_hash(&worker, 0);
+        else
+            good = worker_hash_some(&worker, &hash);
+        if (good && side == 1 && hash != result->hash)
             good = worker_fail(&worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
         result->hash = hash;
     }

@@ -147,6 +147,11 @@ int draw_sampled(const struct task_case *task_case, int number, const char **nam
 enum { FILL_TABLE = 1 << 16 };
 bool fill_input(const struct task_case *task_case, const struct ir_binding *binding, int input,
                 int number, uint64_t seed, void *out, struct error *error);
+/* The same for so many values, more or fewer than the input has. */
+bool fill_some(const struct task_case *task_case, const struct ir_binding *binding, int input,
+               int number, uint64_t seed, int64_t count, void *out, struct error *error);
+/* Whether an input has facts that hold for it as a whole: sorted, triangular, offsets. */
+bool fill_fixed(const struct task_case *task_case, const struct ir_binding *binding, int input);
 
 /* ---- limits (limits.c): how far off an element may be ---- */
 
@@ -190,11 +195,14 @@ struct room { /* how a case is judged */
 int64_t room_limit(const struct judge_options *options);
 struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t plain_scratch,
                       int draws, int64_t limit);
+/* The same on a device, whose memory is its own: what is large is sampled. */
+struct room room_plan_device(const struct ir_binding *binding, int64_t plain_scratch, int draws,
+                             int64_t limit);
 /* "takes at least 34 GiB of memory, and 18 GiB may be used" */
 const char *room_explain(struct arena *arena, const struct room *room);
 /* Before anything else: says which cases do not fit; false when none does. */
 bool room_check_task(struct arena *arena, const struct task *task,
-                     const struct judge_options *options, struct error *error);
+                     const struct judge_options *options, bool device, struct error *error);
 
 /* ---- held cases (held.c) ---- */
 
@@ -251,6 +259,7 @@ struct sampling {
     uint64_t seed;
     int64_t memory; /* for what elements depend on */
     int only_draw;  /* -1: all */
+    bool device;    /* makes inputs for itself: see drawn.h */
 };
 
 /* ---- launching (launch.c) ---- */

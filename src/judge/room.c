@@ -8,6 +8,7 @@
 
 static const double share_of_available = 0.8; /* of the machine's memory, unless told otherwise */
 static const double most_steps = 1.5e9;       /* values one evaluation computes */
+static const double device_steps = 3e7;       /* the same on a device, whose kernels take less */
 
 enum { SLICE_LEAST = 64 << 20, SLICE_MOST = 1 << 30 }; /* bytes for what elements depend on */
 
@@ -78,6 +79,21 @@ struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t
     return room;
 }
 
+/* Of what is sampled the host has a block of values per input: see drawn.h. */
+struct room room_plan_device(const struct ir_binding *binding, int64_t plain_scratch, int draws,
+                             int64_t limit)
+{
+    struct room room = room_plan(binding, 0, plain_scratch, draws, limit);
+    enum { BLOCKS = 4 << 26 };
+    room.sampled = (int64_t)SLICE_LEAST + (int64_t)BLOCKS * binding->part->input_count;
+    if (room.way == ROOM_WHOLE && oracle_steps(binding, NULL) <= device_steps)
+        return room;
+    room.way = room.sampled <= limit ? ROOM_SAMPLED : ROOM_NONE;
+    int64_t left = limit - room.sampled + SLICE_LEAST;
+    room.slice = left < SLICE_MOST ? left : SLICE_MOST;
+    return room;
+}
+
 const char *room_explain(struct arena *arena, const struct room *room)
 {
     char least[ORACLE_BYTES_TEXT], most[ORACLE_BYTES_TEXT];
@@ -87,7 +103,7 @@ const char *room_explain(struct arena *arena, const struct room *room)
 }
 
 bool room_check_task(struct arena *arena, const struct task *task,
-                     const struct judge_options *options, struct error *error)
+                     const struct judge_options *options, bool device, struct error *error)
 {
     int64_t limit = room_limit(options);
     struct text left_out = text_new(arena);
@@ -100,7 +116,9 @@ bool room_check_task(struct arena *arena, const struct task *task,
             ir_bind(arena, task_case->program, task_case->sizes, task_case->scalars, error);
         if (!binding)
             return false;
-        struct room room = room_plan(binding, 0, 0, draw_count(task_case), limit);
+        int draws = draw_count(task_case);
+        struct room room = device ? room_plan_device(binding, 0, draws, limit)
+                                  : room_plan(binding, 0, 0, draws, limit);
         judged++;
         if (room.way != ROOM_NONE)
             continue;

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/launch.h"
+#include "judge/drawn.h"
+#include "judge/sample.h"
 #include "os/os.h"
 
 enum {
@@ -23,7 +24,8 @@ enum {
     GRID_MOST = 64,    /* values of one index on the grid */
 };
 
-static const double evaluation_seconds = 2; /* what evaluating all elements once may take */
+/* What evaluating all elements once may take; less where so much else is checked in the time. */
+static const double evaluation_seconds = 2, device_seconds = 0.25;
 
 /* ---- choosing ---- */
 
@@ -137,10 +139,11 @@ static int64_t choose(const struct ir_binding *binding, int64_t wanted, struct r
 /* ---- evaluating ---- */
 
 struct sample { /* one draw, after the call */
-    struct worker *worker;
+    const struct ir_binding *binding;
     const struct sampling *sampling;
     struct arena *arena;
     struct random random;
+    int64_t most; /* elements */
     const struct array *inputs;
     struct oracle_place *places;
     int64_t count;
@@ -157,19 +160,20 @@ static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t
                                      .memory = s->sampling->memory,
                                      .disturbance = disturbance,
                                      .disturbance_seed = random_u64(&s->random)};
-    return oracle_sample(slice, s->worker->launch->binding, s->inputs, s->places, count, s->values,
+    return oracle_sample(slice, s->binding, s->inputs, s->places, count, s->values,
                          &options, s->error);
 }
 
 /* First a few, then as many as there is time for. */
 static bool evaluate_all(struct sample *s)
 {
-    const struct ir_binding *binding = s->worker->launch->binding;
+    const struct ir_binding *binding = s->binding;
     size_t room = SAMPLE_MOST + 64 * (size_t)(binding->part->output_count + 1);
+    double enough = s->sampling->device ? device_seconds : evaluation_seconds;
     s->places = arena_array(s->arena, room, sizeof *s->places);
     s->values = arena_array(s->arena, room, sizeof *s->values);
-    s->count = choose(binding, SAMPLE_MOST, &s->random, s->places);
-    double cost = 0, wanted = SAMPLE_MOST;
+    s->count = choose(binding, s->most, &s->random, s->places);
+    double cost = 0, wanted = (double)s->most;
     if (s->count > SAMPLE_TRIAL) {
         struct oracle_place trial[SAMPLE_TRIAL];
         struct oracle_place *all = s->places;
@@ -182,7 +186,7 @@ static bool evaluate_all(struct sample *s)
         s->places = all;
         if (!good)
             return false;
-        wanted = fmin(wanted, 2 * evaluation_seconds / fmax(cost, 1e-9));
+        wanted = fmin(wanted, 2 * enough / fmax(cost, 1e-9));
         if (wanted < (double)s->count)
             s->count = choose(binding, (int64_t)fmax(wanted, SAMPLE_LEAST), &s->random, s->places);
     }
@@ -192,7 +196,7 @@ static bool evaluate_all(struct sample *s)
 /* Splits values by output into the arrays of a draw. */
 static void take_expected(struct sample *s)
 {
-    const struct ir_part *part = s->worker->part;
+    const struct ir_part *part = s->binding->part;
     size_t outputs = (size_t)part->output_count + 1;
     s->draw.sampled = true;
     s->draw.expected = arena_array(s->arena, outputs, sizeof *s->draw.expected);
@@ -222,7 +226,7 @@ static void take_expected(struct sample *s)
 static void add_changes(struct sample *s)
 {
     int64_t at = 0;
-    for (int o = 0; o < s->worker->part->output_count; o++) {
+    for (int o = 0; o < s->binding->part->output_count; o++) {
         const struct array *expected = &s->draw.expected[o];
         for (int64_t i = 0; s->draw.limits[o] && i < expected->count; i++) {
             double change = fabs(s->values[at + i].number - expected->floats[i]);
@@ -237,7 +241,7 @@ static void add_changes(struct sample *s)
 static void raise_to_plain(struct sample *s)
 {
     int64_t at = 0;
-    for (int o = 0; o < s->worker->part->output_count; o++) {
+    for (int o = 0; o < s->binding->part->output_count; o++) {
         const struct array *expected = &s->draw.expected[o];
         size_t width = dtype_bytes(expected->dtype);
         if (s->draw.limits[o]) {
@@ -261,7 +265,7 @@ static bool make_limits(struct sample *s)
             return false;
         add_changes(s);
     }
-    for (int o = 0; o < s->worker->part->output_count; o++)
+    for (int o = 0; o < s->binding->part->output_count; o++)
         if (s->draw.limits[o])
             limit_settle(rule, &s->draw.expected[o], s->draw.limits[o]);
     if (s->sampling->plain) {
@@ -273,12 +277,12 @@ static bool make_limits(struct sample *s)
 }
 
 /* The elements as the kernel left them. */
-static void gather(struct sample *s)
+static void gather(struct sample *s, const struct worker *worker)
 {
     const void *outputs[CELL_MAX_TENSORS];
     int64_t at = 0;
-    worker_output_pointers(s->worker, 0, outputs);
-    for (int o = 0; o < s->worker->part->output_count; o++) {
+    worker_output_pointers(worker, 0, outputs);
+    for (int o = 0; o < s->binding->part->output_count; o++) {
         size_t width = dtype_bytes(s->draw.expected[o].dtype);
         for (int64_t i = 0; i < s->draw.expected[o].count; i++, at++)
             memcpy((char *)s->got[o] + (size_t)i * width,
@@ -294,18 +298,40 @@ static int64_t first_place(const struct sample *s, int output)
     return at;
 }
 
-static bool compare_sample(struct sample *s)
+bool sample_expect(const struct sampling *sampling, const struct ir_binding *binding,
+                   const struct array *inputs, int64_t most, struct arena *arena,
+                   struct random *random, struct sample_expected *out, struct error *error)
 {
-    struct launch_result *result = s->worker->result;
-    const struct ir_binding *binding = s->worker->launch->binding;
+    struct sample sample = {.binding = binding,
+                            .sampling = sampling,
+                            .arena = arena,
+                            .random = *random,
+                            .most = most < SAMPLE_MOST ? most : SAMPLE_MOST,
+                            .inputs = inputs,
+                            .error = error};
+    bool good = evaluate_all(&sample);
+    if (good)
+        take_expected(&sample);
+    good = good && make_limits(&sample);
+    *random = sample.random;
+    *out = (struct sample_expected){sample.places, sample.count, sample.draw};
+    return good;
+}
+
+/* False: the judge or the cell failed, and the result says so. */
+static bool compare_sample(struct worker *worker, struct sample *s)
+{
+    struct launch_result *result = worker->result;
     if (!evaluate_all(s))
-        return false;
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, s->error->message);
     take_expected(s);
     if (!make_limits(s))
+        return worker_fail(worker, OUTCOME_JUDGE_FAULT, s->error->message);
+    if (worker->drawn && !worker_fetch(worker, 0, s->places, s->count))
         return false;
-    gather(s);
+    gather(s, worker);
     double worst = result->comparison.worst;
-    compare_outputs(binding, &s->draw, (const void *const *)s->got, &result->comparison);
+    compare_outputs(s->binding, &s->draw, (const void *const *)s->got, &result->comparison);
     result->comparison.worst = fmax(worst, result->comparison.worst);
     result->sampled = s->count;
     if (result->comparison.outcome == OUTCOME_OK)
@@ -345,25 +371,47 @@ static bool fill_inputs(struct worker *worker, const struct sampling *sampling, 
     return true;
 }
 
-static bool compare_draw(struct worker *worker, int number, int side)
+static bool compare_draw(struct worker *worker, const struct array *inputs, int number, int side)
 {
     const struct sampling *sampling = worker->launch->sampling;
     struct arena arena = {0};
     struct error error = {0};
-    struct sample sample = {
-        .worker = worker, .sampling = sampling, .arena = &arena, .error = &error};
+    struct sample sample = {.binding = worker->launch->binding,
+                            .sampling = sampling,
+                            .arena = &arena,
+                            .most = SAMPLE_MOST,
+                            .error = &error};
     sample.random = random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + side);
-    sample.inputs = raw_inputs(worker, &arena);
-    bool good = compare_sample(&sample);
+    sample.inputs = inputs ? inputs : raw_inputs(worker, &arena);
+    bool good = compare_sample(worker, &sample);
     arena_release(&arena);
-    if (!good)
-        return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
     enum outcome outcome = worker->result->comparison.outcome;
-    if (outcome == OUTCOME_OK)
-        return true;
+    if (!good || outcome == OUTCOME_OK)
+        return good;
     return worker_fail(worker, outcome,
                        outcome == OUTCOME_WRONG ? "the result is wrong"
                                                 : "the result is not accurate enough");
+}
+
+/* The device makes the inputs, and gives back what it is asked for. */
+static bool check_drawn(struct worker *worker, int number, int kind, uint64_t seed, int side)
+{
+    const struct launch *launch = worker->launch;
+    struct arena arena = {0};
+    struct error error = {0};
+    unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
+    struct drawn *drawn = drawn_make(&arena, launch->sampling->task_case, launch->binding, &kind, 1,
+                                     false, seed, &error);
+    bool good = drawn || worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
+    if (good) {
+        worker_take_drawn(worker, drawn);
+        worker_draw(worker, 0, drawn, 0, NULL, poison, poison);
+        good = worker_call(worker, 0) &&
+               compare_draw(worker, drawn_inputs(&arena, drawn, 0, NULL), number, side);
+    }
+    drawn_close(drawn);
+    arena_release(&arena);
+    return good;
 }
 
 bool sample_check_draw(struct worker *worker, int number, int side)
@@ -373,9 +421,11 @@ bool sample_check_draw(struct worker *worker, int number, int side)
     const char *name;
     int kind = draw_sampled(sampling->task_case, number, &name);
     unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
-    if (!fill_inputs(worker, sampling, kind, hash_mix(sampling->seed, (uint64_t)number + 1),
-                     &error))
+    uint64_t seed = hash_mix(sampling->seed, (uint64_t)number + 1);
+    if (worker->drawn)
+        return check_drawn(worker, number, kind, seed, side);
+    if (!fill_inputs(worker, sampling, kind, seed, &error))
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
     worker_poison_outputs(worker, 0, poison);
-    return worker_call(worker, 0) && compare_draw(worker, number, side);
+    return worker_call(worker, 0) && compare_draw(worker, NULL, number, side);
 }

@@ -24,8 +24,7 @@
 #include <unistd.h>
 
 #include "os/file.h"
-#include "runtime/cell.h"
-#include "target/target.h"
+#include "target/runner.h"
 
 enum { SOURCE_MAXIMUM = 64 << 20, COOL_BYTES = 128 << 20, MOST_REPEATS = 4 };
 
@@ -115,22 +114,6 @@ static int compile(struct arena *arena, const struct target *target, const char 
 
 /* ---- the cell ---- */
 
-struct cell {
-    const struct cell_control *control;
-    struct cell_report *report;
-    const struct cell_program *program;
-    const struct cell_step *steps;
-    const struct cell_argument *arguments;
-    const struct cell_buffer *buffers;
-    const char *inputs; /* the judge's, mapped */
-    char *outputs;
-    struct device device;
-    struct target_memory input_memory, output_memory, cooling;
-    struct target_memory *views; /* per slot: tensors, then buffers; made when they are needed */
-    int tensors;                 /* inputs and outputs */
-    char *back;                  /* an input as it came back */
-};
-
 static struct cell_report *fault_report;
 
 _Noreturn static void give_up(struct cell *cell, const char *message)
@@ -157,11 +140,6 @@ static void catch_faults(void)
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
-}
-
-static const struct cell_region *region_of(const struct cell *cell, int slot, int tensor)
-{
-    return &cell->control->regions[cell_number(cell->control, slot, tensor)];
 }
 
 static void map_all(struct cell *cell)
@@ -204,10 +182,10 @@ static void take_memory(struct cell *cell)
     size_t count =
         ((size_t)cell->tensors + cell->program->buffer_count) * (size_t)control->slot_count;
     cell->views = calloc(count + 1, sizeof *cell->views);
-    for (int slot = 0; slot < control->slot_count; slot++)
+    for (int slot = 0; slot < control->slot_count && !control->drawn.used; slot++)
         for (int i = 0; i < control->input_count; i++)
-            if (region_of(cell, slot, i)->bytes > largest)
-                largest = region_of(cell, slot, i)->bytes;
+            if (cell_region_of(cell, slot, i)->bytes > largest)
+                largest = cell_region_of(cell, slot, i)->bytes;
     cell->back = malloc(largest);
     if (!cell->views || !cell->back)
         give_up(cell, "no memory beside the device's");
@@ -225,7 +203,7 @@ static bool find_view(struct cell *cell, int slot, int number, struct target_mem
     struct target_memory *kept = &cell->views[(size_t)slot * each + (size_t)number];
     bool is_buffer = number >= cell->tensors;
     const struct cell_buffer *buffer = is_buffer ? &cell->buffers[number - cell->tensors] : NULL;
-    const struct cell_region *region = region_of(cell, slot, is_buffer ? cell->tensors : number);
+    const struct cell_region *region = cell_region_of(cell, slot, is_buffer ? cell->tensors : number);
     size_t offset = region->offset + region->data + (is_buffer ? buffer->offset : 0);
     size_t bytes = is_buffer ? buffer->bytes : region->bytes - region->data;
     bool is_input = number < cell->control->input_count;
@@ -239,7 +217,7 @@ static bool find_view(struct cell *cell, int slot, int number, struct target_mem
 
 /* ---- phases ---- */
 
-static bool fail_call(struct cell *cell, int kind, const struct error *error)
+bool cell_fail(struct cell *cell, int kind, const struct error *error)
 {
     if (cell->report->failed == 0) {
         cell->report->failed = kind;
@@ -254,7 +232,7 @@ static bool copy_slot(struct cell *cell, int slot, bool up, struct error *error)
     const struct target *target = cell->device.target;
     bool good = true;
     for (int i = 0; good && i <= cell->tensors; i++) {
-        const struct cell_region *region = region_of(cell, slot, i);
+        const struct cell_region *region = cell_region_of(cell, slot, i);
         bool is_input = i < cell->control->input_count;
         struct target_memory memory = is_input ? cell->input_memory : cell->output_memory;
         if (region->bytes == 0 || (is_input && !up))
@@ -276,29 +254,34 @@ static bool upload(struct cell *cell, struct error *error)
     const struct target *target = cell->device.target;
     bool good = true;
     double seconds;
-    if (control->packed)
+    if (control->drawn.used)
+        good = drawn_upload(cell, error);
+    else if (control->packed)
         good = target->write(&cell->device, cell->input_memory, 0, cell->inputs,
                              control->input_bytes, error) &&
                target->write(&cell->device, cell->output_memory, 0, cell->outputs,
                              control->output_bytes, error);
-    for (uint32_t i = 0; good && !control->packed && i < control->call_count; i++)
+    bool by_slot = !control->packed && !control->drawn.used;
+    for (uint32_t i = 0; good && by_slot && i < control->call_count; i++)
         good = copy_slot(cell, control->calls[i], true, error);
     if (good && cell->cooling.handle)
         good = target->clear(&cell->device, cell->cooling, COOL_BYTES, error) &&
                target->finish(&cell->device, &seconds, error);
-    return good || fail_call(cell, 2, error);
+    return good || cell_fail(cell, 2, error);
 }
 
 static bool download(struct cell *cell, struct error *error)
 {
     const struct cell_control *control = cell->control;
     bool good = true;
+    if (control->drawn.used)
+        return drawn_download(cell, error) || cell_fail(cell, 2, error);
     if (control->packed)
         good = cell->device.target->read(&cell->device, cell->output_memory, 0, cell->outputs,
                                          control->output_bytes, error);
     for (uint32_t i = 0; good && !control->packed && i < control->call_count; i++)
         good = copy_slot(cell, control->calls[i], false, error);
-    return good || fail_call(cell, 2, error);
+    return good || cell_fail(cell, 2, error);
 }
 
 /* Inputs are as they were, and what lies around them. */
@@ -307,11 +290,11 @@ static bool compare_inputs(struct cell *cell, struct error *error)
     const struct cell_control *control = cell->control;
     for (uint32_t c = 0; c < control->call_count; c++)
         for (int i = 0; i < control->input_count; i++) {
-            const struct cell_region *region = region_of(cell, control->calls[c], i);
+            const struct cell_region *region = cell_region_of(cell, control->calls[c], i);
             const char *sent = cell->inputs + region->offset;
             if (!cell->device.target->read(&cell->device, cell->input_memory, region->offset,
                                            cell->back, region->bytes, error))
-                return fail_call(cell, 2, error);
+                return cell_fail(cell, 2, error);
             if (memcmp(sent, cell->back, region->bytes) == 0)
                 continue;
             uint64_t byte = 0;
@@ -397,13 +380,13 @@ static bool run_calls(struct cell *cell, struct error *error)
     const struct target *target = cell->device.target;
     double seconds = -1;
     if (!target->begin(&cell->device, error))
-        return fail_call(cell, 2, error);
+        return cell_fail(cell, 2, error);
     for (uint32_t i = 0; i < cell->control->call_count; i++) {
         cell->report->call = i;
         if (!run_call(cell, cell->control->calls[i], error))
-            return fail_call(cell, 1, error);
+            return cell_fail(cell, 1, error);
     }
-    bool good = target->finish(&cell->device, &seconds, error) || fail_call(cell, 2, error);
+    bool good = target->finish(&cell->device, &seconds, error) || cell_fail(cell, 2, error);
     cell->report->device_seconds = seconds;
     return good;
 }
@@ -421,7 +404,9 @@ static void serve_phase(struct cell *cell)
     if (good && (all || phase == CELL_DOWNLOAD))
         good = download(cell, &error);
     if (good && all)
-        compare_inputs(cell, &error);
+        cell->control->drawn.used ? drawn_compare(cell, &error) : compare_inputs(cell, &error);
+    if (phase == CELL_FETCH && !drawn_fetch(cell, &error))
+        cell_fail(cell, 2, &error);
 }
 
 static void stop(void)

@@ -115,6 +115,11 @@ struct target {
     /* In order with launches. */
     bool (*clear)(struct device *device, struct target_memory memory, size_t bytes,
                   struct error *error);
+    /* Within what was allocated; stretches do not overlap. In order with launches, as `set` is. */
+    bool (*copy)(struct device *device, struct target_memory memory, size_t to, size_t from,
+                 size_t bytes, struct error *error);
+    bool (*set)(struct device *device, struct target_memory memory, size_t offset,
+                unsigned char value, size_t bytes, struct error *error);
     bool (*launch)(struct device *device, const struct target_launch *launch, struct error *error);
     /* Starts the device's own clock. */
     bool (*begin)(struct device *device, struct error *error);

@@ -105,6 +105,10 @@ DEFINE(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))
 {
     return memcpy(to, (const void *)(uintptr_t)from, bytes), lost;
 }
+DEFINE(cuMemcpyDtoDAsync_v2, (uint64_t to, uint64_t from, size_t bytes, void *stream))
+{
+    return (void)stream, memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes), lost;
+}
 DEFINE(cuMemsetD8Async, (uint64_t at, unsigned char value, size_t bytes, void *stream))
 {
     return (void)stream, memset((void *)(uintptr_t)at, value, bytes), lost;

@@ -89,6 +89,22 @@ static bool null_clear(struct device *device, struct target_memory memory, size_
     return true;
 }
 
+static bool null_copy(struct device *device, struct target_memory memory, size_t to, size_t from,
+                      size_t bytes, struct error *error)
+{
+    (void)device, (void)error;
+    memcpy((char *)memory.handle + to, (const char *)memory.handle + from, bytes);
+    return true;
+}
+
+static bool null_set(struct device *device, struct target_memory memory, size_t offset,
+                     unsigned char value, size_t bytes, struct error *error)
+{
+    (void)device, (void)error;
+    memset((char *)memory.handle + offset, value, bytes);
+    return true;
+}
+
 static bool null_launch(struct device *device, const struct target_launch *launch,
                         struct error *error)
 {
@@ -130,6 +146,8 @@ static const struct target target_null = {
     .write = null_write,
     .read = null_read,
     .clear = null_clear,
+    .copy = null_copy,
+    .set = null_set,
     .launch = null_launch,
     .begin = null_begin,
     .finish = null_finish,
@@ -180,6 +198,11 @@ static void try_target(const struct target *target, const char *wrong, const cha
     CHECK(target->finish(&device, &seconds, &error));
     CHECK(target->read(&device, view, 0, values, COUNT * 8, &error));
     CHECK_INT(values[COUNT - 1], 0);
+    CHECK(target->set(&device, memory, 8, 1, 8, &error));
+    CHECK(target->copy(&device, memory, 16, 0, 16, &error));
+    CHECK(target->read(&device, memory, 0, values, 32, &error));
+    CHECK_INT(values[2], 0);
+    CHECK_INT(values[3], 0x0101010101010101);
     launch.function = "subtract";
     CHECK(!target->launch(&device, &launch, &error));
     CHECK(error.message[0] != 0);

@@ -45,6 +45,7 @@ enum {
     F("cuMemAlloc_v2", allocate, (cu_pointer *, size_t))                                           \
     F("cuMemcpyHtoD_v2", copy_up, (cu_pointer, const void *, size_t))                              \
     F("cuMemcpyDtoH_v2", copy_down, (void *, cu_pointer, size_t))                                  \
+    F("cuMemcpyDtoDAsync_v2", copy_within, (cu_pointer, cu_pointer, size_t, cu_handle))            \
     F("cuMemsetD8Async", clear, (cu_pointer, unsigned char, size_t, cu_handle))                    \
     F("cuLaunchKernel", launch,                                                                    \
       (cu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_handle, \

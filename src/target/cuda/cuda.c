@@ -233,6 +233,23 @@ static bool cuda_clear(struct device *device, struct target_memory memory, size_
                  "memory of the device cannot be cleared");
 }
 
+static bool cuda_copy(struct device *device, struct target_memory memory, size_t to, size_t from,
+                      size_t bytes, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    return check(cuda, error,
+                 cuda->copy_within(memory.handle + to, memory.handle + from, bytes, NULL),
+                 "memory of the device cannot be copied");
+}
+
+static bool cuda_set(struct device *device, struct target_memory memory, size_t offset,
+                     unsigned char value, size_t bytes, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    return check(cuda, error, cuda->clear(memory.handle + offset, value, bytes, NULL),
+                 "memory of the device cannot be set");
+}
+
 /* ---- launching ---- */
 
 /* Dynamic shared memory beyond 48 KB has to be asked for. */
@@ -326,6 +343,8 @@ const struct target target_cuda = {
     .write = cuda_write,
     .read = cuda_read,
     .clear = cuda_clear,
+    .copy = cuda_copy,
+    .set = cuda_set,
     .launch = cuda_launch,
     .begin = cuda_begin,
     .finish = cuda_finish,

@@ -60,6 +60,9 @@ struct cl_region {
     F(EnqueueReadBuffer, int32_t,                                                                 \
       (cl_handle, cl_handle, uint32_t, size_t, size_t, void *, uint32_t, const cl_handle *,       \
        cl_handle *))                                                                              \
+    F(EnqueueCopyBuffer, int32_t,                                                                 \
+      (cl_handle, cl_handle, cl_handle, size_t, size_t, size_t, uint32_t, const cl_handle *,      \
+       cl_handle *))                                                                              \
     F(EnqueueFillBuffer, int32_t,                                                                 \
       (cl_handle, cl_handle, const void *, size_t, size_t, size_t, uint32_t, const cl_handle *,   \
        cl_handle *))                                                                              \

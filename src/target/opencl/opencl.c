@@ -294,6 +294,26 @@ static bool opencl_clear(struct device *device, struct target_memory memory, siz
                  "memory of the device cannot be cleared");
 }
 
+static bool opencl_copy(struct device *device, struct target_memory memory, size_t to, size_t from,
+                        size_t bytes, struct error *error)
+{
+    struct opencl *cl = device->state;
+    cl_handle handle = (cl_handle)memory.handle;
+    return check(error,
+                 cl->EnqueueCopyBuffer(cl->queue, handle, handle, from, to, bytes, 0, NULL, NULL),
+                 "memory of the device cannot be copied");
+}
+
+static bool opencl_set(struct device *device, struct target_memory memory, size_t offset,
+                       unsigned char value, size_t bytes, struct error *error)
+{
+    struct opencl *cl = device->state;
+    return check(error,
+                 cl->EnqueueFillBuffer(cl->queue, (cl_handle)memory.handle, &value, 1, offset,
+                                       bytes, 0, NULL, NULL),
+                 "memory of the device cannot be set");
+}
+
 /* ---- launching ---- */
 
 static int set_argument(const struct opencl *cl, cl_handle kernel, int number,
@@ -400,6 +420,8 @@ const struct target target_opencl = {
     .write = opencl_write,
     .read = opencl_read,
     .clear = opencl_clear,
+    .copy = opencl_copy,
+    .set = opencl_set,
     .launch = opencl_launch,
     .begin = opencl_begin,
     .finish = opencl_finish,

@@ -1,0 +1,49 @@
+/*
+ * Private to src/target: the cell of a device, as its files share it.
+ */
+#ifndef SMELT_TARGET_RUNNER_H
+#define SMELT_TARGET_RUNNER_H
+
+#include "runtime/cell.h"
+#include "target/target.h"
+
+struct cell {
+    const struct cell_control *control;
+    struct cell_report *report;
+    const struct cell_program *program;
+    const struct cell_step *steps;
+    const struct cell_argument *arguments;
+    const struct cell_buffer *buffers;
+    const char *inputs; /* the judge's, mapped */
+    char *outputs;
+    struct device device;
+    struct target_memory input_memory, output_memory, cooling;
+    struct target_memory *views; /* per slot: tensors, then buffers; made when they are needed */
+    int tensors;                 /* inputs and outputs */
+    char *back;                  /* an input as it came back */
+    uint32_t generation;         /* of the blocks on the device; 0: none */
+};
+
+
+static inline const struct cell_region *cell_region_of(const struct cell *cell, int slot,
+                                                       int tensor)
+{
+    return &cell->control->regions[cell_number(cell->control, slot, tensor)];
+}
+
+/* Keeps the first failure of a call for the report; false. 1: a launch was refused, 2: the device
+ * failed. */
+bool cell_fail(struct cell *cell, int kind, const struct error *error);
+
+/* ---- inputs that the device makes for itself (drawn.c) ---- */
+
+/* Inputs, and rubbish in outputs and scratch, of the slots that are called. */
+bool drawn_upload(struct cell *cell, struct error *error);
+/* What lies around outputs and between buffers. */
+bool drawn_download(struct cell *cell, struct error *error);
+/* Whether inputs, as far as they are looked at, and what lies around them, are as they were. */
+bool drawn_compare(struct cell *cell, struct error *error);
+/* The elements that were asked for. */
+bool drawn_fetch(struct cell *cell, struct error *error);
+
+#endif
