@@ -29,6 +29,8 @@ enum {
     COST_ROUNDS = 3,
     CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
+    DEVICE_ROUNDS = 4, /* that a cell of a device lives: its driver takes long to start */
+    DRAWN_ROOM = 1 << 30,
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
@@ -77,6 +79,8 @@ static double call_bytes(const struct ir_binding *binding)
 static int slot_count(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
+    if (contest->sampling) /* made by the device, and large */
+        return call_bytes(contest->binding) > DRAWN_ROOM ? 1 : 2;
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     double room = cache > 0 ? (double)cache / 2 : 512 << 10;
     if (contest->cold)
@@ -139,6 +143,8 @@ static bool try_launch(struct round *round, int c)
                                      .device = contest->empty_device,
                                      .is_empty = true};
     struct seat *seat = &round->seats[c];
+    if (seat->worker > 0 && contest->empty_device && round->number % DEVICE_ROUNDS != 0)
+        return true;
     if (seat->worker > 0 && (!seat->board->may_launch || round->buffers.room == 1))
         seat_leave(seat);
     bool taken = seat->worker > 0 ||
@@ -425,10 +431,13 @@ static void play_rounds(struct round *round)
                                      .part = contest->binding->part,
                                      .result = &round->ignored,
                                      .slots = slot_count(contest),
-                                     .packed = true};
+                                     .packed = true,
+                                     .drawn = contest->sampling ? contest->pool->drawn->bytes : 0};
     for (int c = 0; c <= contest->count; c++)
         round->seats[c] = (struct seat){.line = -1};
     bool good = worker_make_buffers(&round->buffers) || fail(round, 0, NULL);
+    if (good && contest->sampling)
+        worker_take_drawn(&round->buffers, contest->pool->drawn);
     while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {
         double width = round->number >= CUT_ROUNDS ? take_stock(round) : INFINITY;
         double spent = clock_seconds() - start - round->outside;

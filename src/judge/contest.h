@@ -30,6 +30,7 @@ struct contest {
     const struct draw *draws;                 /* as declared, different seeds */
     int draw_count;
     const struct refresh_pool *pool; /* where values come from: the same draws, turned */
+    const struct sampling *sampling; /* not NULL: the case is too large to evaluate whole */
     int threads;
     bool cold;           /* the caches hold nothing of a call's tensors when it begins */
     double seconds;      /* for all of it */

@@ -10,7 +10,10 @@
 #include "judge/refresh.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "os/os.h"
 
 enum {
     MOST_TURNS = 1 << 18,
@@ -87,6 +90,60 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
     return pool;
 }
 
+/* Tensors without values, for their shapes. */
+static struct array *shapes_of(struct arena *arena, const struct ir_binding *binding,
+                               const int *tensors, int count)
+{
+    struct array *arrays = arena_array(arena, (size_t)count + 1, sizeof *arrays);
+    for (int i = 0; i < count; i++) {
+        const struct ir_tensor *tensor = &binding->part->tensors[tensors[i]];
+        arrays[i] =
+            (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
+        arrays[i].count = ir_tensor_shape(binding, tensors[i], arrays[i].dims);
+    }
+    return arrays;
+}
+
+struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_binding *binding,
+                                       const struct sampling *sampling, uint64_t seed,
+                                       struct error *error)
+{
+    enum { POINTS = 48 };
+    static const int kinds[TIMING_DRAWS] = {0};
+    const struct ir_part *part = binding->part;
+    struct refresh_pool *pool = arena_new(arena, struct refresh_pool);
+    struct draw *draws = arena_array(arena, TIMING_DRAWS, sizeof *draws);
+    *pool = (struct refresh_pool){.binding = binding,
+                                  .draws = draws,
+                                  .draw_count = TIMING_DRAWS,
+                                  .sampling = sampling,
+                                  .memory = sampling->memory,
+                                  .limits = arena_array(arena, TIMING_DRAWS, sizeof *pool->limits)};
+    pool->drawn = drawn_make(arena, sampling->task_case, binding, kinds, TIMING_DRAWS, true, seed,
+                             error);
+    struct random random = random_new(seed, 77);
+    for (int d = 0; pool->drawn && d < TIMING_DRAWS; d++) {
+        struct arena scratch = {0};
+        struct sample_expected sample;
+        double start = clock_seconds();
+        draws[d] = (struct draw){
+            .name = "normal",
+            .inputs = shapes_of(arena, binding, part->inputs, part->input_count),
+            .expected = shapes_of(arena, binding, part->outputs, part->output_count)};
+        bool good = sample_expect(sampling, binding, drawn_inputs(&scratch, pool->drawn, d, NULL),
+                                  POINTS, &scratch, &random, &sample, error);
+        for (int o = 0; good && o < part->output_count; o++)
+            pool->limits[d][o] = loosest_limit(&sample.draw, o);
+        pool->point_seconds = clock_seconds() - start;
+        arena_release(&scratch);
+        if (good)
+            continue;
+        drawn_close(pool->drawn);
+        return NULL;
+    }
+    return pool->drawn ? pool : NULL;
+}
+
 /* ---- writing ---- */
 
 void refresh_begin(struct arena *arena, struct refresh *refresh)
@@ -101,6 +158,15 @@ void refresh_slot(struct refresh *refresh, int slot)
     struct worker *worker = refresh->worker;
     struct refresh_state *state = &refresh->slots[slot];
     state->draw = (int)random_below(refresh->random, (uint64_t)pool->draw_count);
+    state->rubbish = (unsigned char)(RUBBISH_LOW + random_below(refresh->random, RUBBISH_KINDS));
+    if (pool->drawn) {
+        for (int i = 0; i < part->input_count; i++)
+            state->turn[i] =
+                (int64_t)random_below(refresh->random, (uint64_t)pool->drawn->turns[i]);
+        worker_draw(worker, slot, pool->drawn, state->draw, state->turn, state->rubbish,
+                    state->rubbish);
+        return;
+    }
     for (int i = 0; i < part->input_count; i++) {
         const struct array *array = &pool->inputs[state->draw][i];
         const struct cell_region *region = worker_region(worker, slot, i);
@@ -110,7 +176,6 @@ void refresh_slot(struct refresh *refresh, int slot)
                pool->encoded[state->draw][i] + (size_t)state->turn[i] * width,
                (size_t)array->count * width);
     }
-    state->rubbish = (unsigned char)(RUBBISH_LOW + random_below(refresh->random, RUBBISH_KINDS));
     const void *outputs[CELL_MAX_TENSORS];
     worker_output_pointers(worker, slot, outputs);
     for (int o = 0; o < part->output_count; o++)
@@ -123,6 +188,8 @@ void refresh_wipe(struct refresh *refresh)
     const struct ir_part *part = refresh->pool->binding->part;
     int rubbish = (int)random_below(refresh->random, RUBBISH_KINDS);
     size_t end = 0;
+    if (refresh->pool->drawn)
+        return; /* refresh_slot does it */
     for (int slot = 0; slot < worker->slots; slot++)
         for (int o = 0; o < part->output_count; o++) {
             const struct cell_region *region = worker_region(worker, slot, part->input_count + o);
@@ -173,26 +240,32 @@ static bool open_points(struct looking *looking)
     return looking->points != NULL;
 }
 
-static bool point_is_right(struct looking *looking, int output, int64_t element)
+/* Whether an element is what it should be, given what that is. */
+static bool is_close(const struct looking *looking, int output, int64_t element,
+                     const struct ir_value *value)
 {
     const struct refresh_pool *pool = looking->refresh->pool;
-    const struct array *shape = &pool->draws[0].expected[output];
     const struct ir_part *part = pool->binding->part;
     enum dtype dtype = part->tensors[part->outputs[output]].dtype;
     double limit = pool->limits[looking->refresh->slots[looking->slot].draw][output];
+    const char *at = (const char *)looking->outputs[output] + (size_t)element * dtype_bytes(dtype);
+    if (!dtype_is_float(dtype))
+        return dtype_load_integer(dtype, at) == value->integer;
+    double got = dtype_load_float(dtype, at);
+    return got == dtype_round(dtype, value->number) || (isnan(got) && isnan(value->number)) ||
+           fabs(got - value->number) <= limit;
+}
+
+static bool point_is_right(struct looking *looking, int output, int64_t element)
+{
+    const struct array *shape = &looking->refresh->pool->draws[0].expected[output];
     int64_t index[IR_MAX_RANK], rest = element;
     for (int d = shape->rank; d-- > 0; rest /= shape->dims[d])
         index[d] = rest % shape->dims[d];
     struct ir_value value;
-    if ((!looking->points && !open_points(looking)) ||
-        !oracle_point(looking->points, output, index, &value, looking->fault))
-        return false;
-    const char *at = (const char *)looking->outputs[output] + (size_t)element * dtype_bytes(dtype);
-    if (!dtype_is_float(dtype))
-        return dtype_load_integer(dtype, at) == value.integer;
-    double got = dtype_load_float(dtype, at);
-    return got == dtype_round(dtype, value.number) || (isnan(got) && isnan(value.number)) ||
-           fabs(got - value.number) <= limit;
+    return (looking->points || open_points(looking)) &&
+           oracle_point(looking->points, output, index, &value, looking->fault) &&
+           is_close(looking, output, element, &value);
 }
 
 /* Whether the bytes of an element are what they were filled with. */
@@ -208,8 +281,66 @@ static bool is_untouched(const struct looking *looking, int output, int64_t elem
     return true;
 }
 
+/* ---- the same where a device made the inputs ---- */
+
+/* Some elements of each output, chosen now, and fetched. */
+static int64_t choose_places(struct looking *looking, int points, struct oracle_place *places)
+{
+    struct refresh *refresh = looking->refresh;
+    int64_t count = 0;
+    for (int o = 0; o < refresh->pool->binding->part->output_count; o++) {
+        int64_t total = refresh->pool->draws[0].expected[o].count;
+        for (int p = 0; p < points && total > 0; p++)
+            places[count++] = (struct oracle_place){
+                o, p == 0 && points > 2   ? 0
+                   : p == 1 && points > 2 ? total - 1
+                                          : (int64_t)random_below(refresh->random, (uint64_t)total)};
+    }
+    if (worker_fetch(refresh->worker, looking->slot, places, count))
+        return count;
+    error_set(looking->fault, ERROR_TOOL_FAILED, "%.150s", refresh->worker->result->message);
+    return -1;
+}
+
+static bool places_are_right(struct looking *looking, const struct oracle_place *places,
+                             int64_t count)
+{
+    const struct refresh_pool *pool = looking->refresh->pool;
+    const struct refresh_state *state = &looking->refresh->slots[looking->slot];
+    struct oracle_options options = {.exact_outputs = true, .memory = pool->memory};
+    struct ir_value *values = arena_array(&looking->arena, (size_t)count + 1, sizeof *values);
+    if (!oracle_sample(pool->sampling->slice, pool->binding,
+                       drawn_inputs(&looking->arena, pool->drawn, state->draw, state->turn), places,
+                       count, values, &options, looking->fault))
+        return false;
+    for (int64_t p = 0; p < count; p++)
+        if (!is_close(looking, places[p].output, places[p].element, &values[p]))
+            return false;
+    return true;
+}
+
+static bool look_drawn(struct refresh *refresh, int slot, int points, bool compare,
+                       struct error *fault)
+{
+    struct looking looking = look_at(refresh, slot, fault);
+    size_t outputs = (size_t)refresh->pool->binding->part->output_count;
+    struct oracle_place *places =
+        arena_array(&looking.arena, outputs * (size_t)points + 1, sizeof *places);
+    int64_t count = choose_places(&looking, points, places), kept = 0;
+    for (int64_t p = 0; p < count; p++)
+        if (compare || is_untouched(&looking, places[p].output, places[p].element))
+            places[kept++] = places[p];
+    bool right = count >= 0 && (kept == 0 || places_are_right(&looking, places, kept));
+    arena_release(&looking.arena);
+    return right;
+}
+
+/* ---- what is asked of both ---- */
+
 bool refresh_written(struct refresh *refresh, int slot, struct error *fault)
 {
+    if (refresh->pool->drawn)
+        return look_drawn(refresh, slot, GLANCES, false, fault);
     const struct ir_part *part = refresh->pool->binding->part;
     struct looking looking = look_at(refresh, slot, fault);
     bool right = true;
@@ -226,6 +357,8 @@ bool refresh_written(struct refresh *refresh, int slot, struct error *fault)
 
 bool refresh_compare(struct refresh *refresh, int slot, int points, struct error *fault)
 {
+    if (refresh->pool->drawn)
+        return look_drawn(refresh, slot, points, true, fault);
     const struct ir_part *part = refresh->pool->binding->part;
     struct looking looking = look_at(refresh, slot, fault);
     bool right = true;

@@ -4,7 +4,8 @@
 #ifndef SMELT_JUDGE_REFRESH_H
 #define SMELT_JUDGE_REFRESH_H
 
-#include "judge/launch.h"
+#include "judge/drawn.h"
+#include "judge/sample.h"
 
 /*
  * Where values come from: a few draws, each input a little longer than the tensor, its beginning
@@ -19,12 +20,20 @@ struct refresh_pool {
     char *(*encoded)[CELL_MAX_TENSORS];       /* per draw and input, as the kernel sees it */
     struct array (*inputs)[CELL_MAX_TENSORS]; /* the same, as the oracle sees it */
     double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be */
+    struct drawn *drawn;                /* instead: a device makes the inputs; closed by its owner */
+    const struct sampling *sampling;    /* with it */
+    double point_seconds;               /* with it: what evaluating a few points takes */
 };
 
 /* Made once for all launches. `inputs` says what is promised about them. */
 struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_binding *binding,
                                        const struct draw *draws, int draw_count,
                                        const struct task_input *inputs);
+
+/* The same for inputs that a device makes for itself. NULL with the error set. */
+struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_binding *binding,
+                                       const struct sampling *sampling, uint64_t seed,
+                                       struct error *error);
 
 /* What the slots of one worker hold. */
 struct refresh {

@@ -168,6 +168,7 @@ static bool check(struct arena *arena, const struct participant *participant,
                             .draws = contest->draws,
                             .draw_count = contest->draw_count,
                             .opens_libraries = participant->opens_libraries,
+                            .sampling = contest->sampling,
                             .device = device_make(arena, participant->kernel, contest->binding)};
     if (!launch_check(&launch, &result, error))
         return false;

@@ -163,17 +163,18 @@ static bool settle_faults(struct timing *timing, const struct standing *standing
     return true;
 }
 
-static struct contest make_contest(const struct timing *timing, const struct task_case *task_case,
-                                   const struct ir_binding *binding, const struct draw *draws)
+static struct contest make_contest(const struct timing *timing, const struct ir_binding *binding,
+                                   const struct refresh_pool *pool)
 {
     const struct judge_options *options = timing->options;
     return (struct contest){
         .binding = binding,
         .empty = timing->empty.library,
         .empty_device = timing->target ? device_make_empty(timing->arena, timing->target) : NULL,
-        .draws = draws,
-        .draw_count = TIMING_DRAWS,
-        .pool = refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs),
+        .draws = pool->draws,
+        .draw_count = pool->draw_count,
+        .pool = pool,
+        .sampling = pool->sampling,
         .threads = options->threads ? options->threads : 1,
         .seconds = options->time_seconds > 0 ? options->time_seconds : 3,
         .call_seconds = options->seconds > 0 ? options->seconds : 10,
@@ -181,6 +182,15 @@ static struct contest make_contest(const struct timing *timing, const struct tas
         .patient = options->time_seconds > 0,
         .width = 0.01,
         .seed = timing->seed};
+}
+
+static struct room plan_room(const struct timing *timing, const struct task_case *task_case,
+                             const struct ir_binding *binding)
+{
+    int64_t limit = room_limit(timing->options);
+    int draws = draw_count(task_case);
+    return timing->target ? room_plan_device(binding, 0, draws, limit)
+                          : room_plan(binding, 0, 0, draws, limit);
 }
 
 /* Sets the baselines up for one case. False when the judge failed. */
@@ -287,14 +297,10 @@ static bool play_case(struct timing *timing, const struct task_case *task_case, 
     return good;
 }
 
-static bool time_case(struct timing *timing, const struct task_case *task_case, int number)
+static bool play_pool(struct timing *timing, const struct task_case *task_case, int number,
+                      const struct ir_binding *binding, const struct refresh_pool *pool)
 {
-    struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
-                                         task_case->scalars, timing->error);
-    struct judge_drawn *drawn = &timing->draws->cases[number];
-    if (!binding || !make_draws(timing, task_case, binding, drawn))
-        return false;
-    struct contest contest = make_contest(timing, task_case, binding, drawn->timing);
+    struct contest contest = make_contest(timing, binding, pool);
     struct field *field = arena_new(timing->arena, struct field);
     bool good = make_field(timing, &contest, task_case, field) &&
                 play_case(timing, task_case, number, contest, field);
@@ -302,6 +308,52 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
         if (field->baselines[i].command)
             command_close(field->baselines[i].command);
     return good;
+}
+
+/* A case whose inputs the device makes, and which is compared at chosen elements. */
+static bool time_drawn(struct timing *timing, const struct task_case *task_case, int number,
+                       const struct ir_binding *binding, const struct room *room)
+{
+    const struct ir_program *program = task_case->program;
+    struct error *error = timing->error;
+    struct oracle_slice *slice = oracle_slice_compile(timing->arena, program, false, error);
+    struct oracle_slice *plain =
+        slice ? oracle_slice_compile(timing->arena, program, true, error) : NULL;
+    struct sampling sampling = {.task = timing->task,
+                                .task_case = task_case,
+                                .slice = slice,
+                                .plain = plain,
+                                .rule = limit_rule_make(timing->arena, timing->task, binding),
+                                .seed = hash_mix(timing->draws->seed, 2000 + (uint64_t)number),
+                                .memory = room->slice,
+                                .only_draw = -1,
+                                .device = true};
+    struct refresh_pool *pool =
+        error->code == ERROR_NONE
+            ? refresh_pool_draw(timing->arena, binding, &sampling, sampling.seed, error)
+            : NULL;
+    bool good = pool && play_pool(timing, task_case, number, binding, pool);
+    if (pool)
+        drawn_close(pool->drawn);
+    oracle_slice_close(slice);
+    oracle_slice_close(plain);
+    return good;
+}
+
+static bool time_case(struct timing *timing, const struct task_case *task_case, int number)
+{
+    struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
+                                         task_case->scalars, timing->error);
+    struct judge_drawn *drawn = &timing->draws->cases[number];
+    if (!binding)
+        return false;
+    struct room room = plan_room(timing, task_case, binding);
+    if (timing->target && room.way == ROOM_SAMPLED)
+        return time_drawn(timing, task_case, number, binding, &room);
+    return make_draws(timing, task_case, binding, drawn) &&
+           play_pool(timing, task_case, number, binding,
+                     refresh_pool_make(timing->arena, binding, drawn->timing, TIMING_DRAWS,
+                                       task_case->inputs));
 }
 
 /* ---- getting ready ---- */
@@ -350,7 +402,8 @@ struct timing_call {
 
 /*
  * A case that was checked at sampled elements for the work of evaluating it whole is timed all the
- * same: a few draws are evaluated for it. One that was sampled for want of memory is not.
+ * same: a few draws are evaluated for it. One that was sampled for want of memory is not. On a
+ * device both are, with inputs it makes for itself.
  */
 static bool has_room(const struct timing *timing, const struct task_case *task_case)
 {
@@ -358,8 +411,8 @@ static bool has_room(const struct timing *timing, const struct task_case *task_c
                                          task_case->scalars, timing->error);
     if (!binding)
         return false;
-    struct room room = room_plan(binding, 0, 0, draw_count(task_case), room_limit(timing->options));
-    return room.whole <= room.limit;
+    struct room room = plan_room(timing, task_case, binding);
+    return timing->target ? room.way != ROOM_NONE : room.whole <= room.limit;
 }
 
 static void time_cases(void *context)
@@ -374,6 +427,8 @@ static void time_cases(void *context)
         for (int c = 0; c < call->count; c++)
             right |= i < call->candidates[c].verdict->case_count &&
                      call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
+        call->timing->target =
+            call->count > 0 ? device_target(call->candidates[0].source) : NULL;
         if (!task_case->timed || !right || !has_room(call->timing, task_case) ||
             (program && program != task_case->program))
             continue; /* another rank is another kernel */
