@@ -19,7 +19,8 @@ static const struct {
 } makers[] = {
     {"plain", false, false, baseline_plain},       {"kernel", true, false, baseline_kernel},
     {"openblas", false, false, baseline_openblas}, {"onednn", false, false, baseline_onednn},
-    {"torch", true, true, baseline_torch},         {"command", true, true, baseline_command},
+    {"torch", true, true, baseline_torch},         {"torch-compile", true, true, baseline_compiled},
+    {"command", true, true, baseline_command},
 };
 
 static bool is_named(const char *entry, const char *name)
@@ -47,8 +48,8 @@ enum baseline_answer baseline_make(struct arena *arena, const char *name,
             return makers[i].make(arena, name[length] ? name + length + 1 : NULL, program, baseline,
                                   error);
     error_set(error, ERROR_USAGE, "there is no baseline '%s'", name);
-    error_hint(error, "baselines are plain, kernel:FILE.c, openblas, onednn, torch:EXPRESSION and "
-                      "command:PROGRAM ARGUMENTS");
+    error_hint(error, "baselines are plain, kernel:FILE.c, openblas, onednn, torch:EXPRESSION, "
+                      "torch-compile:EXPRESSION and command:PROGRAM ARGUMENTS");
     return BASELINE_FAILED;
 }
 

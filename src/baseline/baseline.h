@@ -11,6 +11,7 @@
  *
  *   command:PROGRAM ARGUMENTS...
  *   torch:EXPRESSION              PyTorch, by way of tools/baselines/torch_command.py
+ *   torch-compile:EXPRESSION      the same by torch.compile
  */
 #ifndef SMELT_BASELINE_BASELINE_H
 #define SMELT_BASELINE_BASELINE_H

@@ -102,12 +102,9 @@ const char *baseline_python(struct arena *arena, const char **version)
     return python;
 }
 
-enum baseline_answer baseline_torch(struct arena *arena, const char *argument,
-                                    const struct ir_program *program, struct baseline *baseline,
-                                    struct error *error)
+static enum baseline_answer make_torch(struct arena *arena, const char *argument, bool compiled,
+                                       struct baseline *baseline, struct error *error)
 {
-    static const char compile[] = "--compile ";
-    (void)program;
     const char *version;
     const char *python = baseline_python(arena, &version);
     const char *script = find_script(arena);
@@ -120,16 +117,35 @@ enum baseline_answer baseline_torch(struct arena *arena, const char *argument,
                    "python3 -m pip install torch, or SMELT_PYTHON names a python that has it");
         return BASELINE_DOES_NOT_APPLY;
     }
-    bool compiled = strncmp(argument, compile, sizeof compile - 1) == 0;
     const char **words = arena_array(arena, 5, sizeof *words);
     int count = 0;
     words[count++] = python;
     words[count++] = script;
     if (compiled)
         words[count++] = "--compile";
-    words[count++] = argument + (compiled ? sizeof compile - 1 : 0);
+    words[count++] = argument;
     baseline->command = words;
     baseline->name = arena_printf(arena, "%s (PyTorch %s, %s)", baseline->name, version,
                                   compiled ? "compiled" : "eager");
     return BASELINE_READY;
+}
+
+/* "--compile EXPRESSION" is how torch-compile was written before it had a name. */
+enum baseline_answer baseline_torch(struct arena *arena, const char *argument,
+                                    const struct ir_program *program, struct baseline *baseline,
+                                    struct error *error)
+{
+    static const char compile[] = "--compile ";
+    (void)program;
+    bool compiled = strncmp(argument, compile, sizeof compile - 1) == 0;
+    return make_torch(arena, argument + (compiled ? sizeof compile - 1 : 0), compiled, baseline,
+                      error);
+}
+
+enum baseline_answer baseline_compiled(struct arena *arena, const char *argument,
+                                       const struct ir_program *program, struct baseline *baseline,
+                                       struct error *error)
+{
+    (void)program;
+    return make_torch(arena, argument, true, baseline, error);
 }

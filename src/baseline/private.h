@@ -11,6 +11,6 @@ typedef enum baseline_answer baseline_maker(struct arena *arena, const char *arg
                                             struct baseline *baseline, struct error *error);
 
 baseline_maker baseline_plain, baseline_kernel, baseline_openblas, baseline_onednn,
-    baseline_command, baseline_torch;
+    baseline_command, baseline_torch, baseline_compiled;
 
 #endif

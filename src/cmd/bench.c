@@ -2,6 +2,7 @@
  * smelt bench: a suite of tasks, each kernel judged and timed side by side with its baselines.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,9 @@ static const struct option options[] = {
      .choices = kernels,
      .help = "what is timed: seed (the kernel of the first plan, the default) or plain"},
     {.name = "task", .argument = "WORD", .help = "only tasks whose name has this word in it"},
+    {.name = "shard",
+     .argument = "I/N",
+     .help = "only the I-th of N parts of the tasks: every N-th file, from the I-th on"},
     {.name = "baseline",
      .letter = 'b',
      .argument = "NAME",
@@ -56,6 +60,7 @@ static const struct example examples[] = {
     {"smelt bench peers --task matmul --threads 2 --save today.bench", "some of a suite, kept"},
     {"smelt bench peers --task matmul --against today.bench", "the same again, compared"},
     {"smelt bench my_tasks/", "task files of your own"},
+    {"smelt bench gpu --target cuda -b torch -b torch-compile --shard 1/6", "a sixth of a suite, on a GPU"},
     {"smelt bench ablate bench/tables/*.table", "what the parts of the search are worth"},
     {0},
 };
@@ -65,6 +70,7 @@ struct bench {
     struct judge_options judge;
     bool plain;
     struct skeleton_target target;
+    int shard, shards; /* of the files: from 1 on */
     const char *word;
     struct bench_rows rows;
     struct file_names files;
@@ -118,6 +124,20 @@ static bool take_number(struct bench *bench, const char *name, double most, doub
     return false;
 }
 
+static bool take_shard(struct bench *bench)
+{
+    const char *text = option_value(bench->invocation, "shard");
+    char rest = 0;
+    bench->shard = bench->shards = 1;
+    if (!text || (sscanf(text, "%d/%d%c", &bench->shard, &bench->shards, &rest) == 2 &&
+                  bench->shard >= 1 && bench->shard <= bench->shards))
+        return true;
+    error_hint(errors_add(&bench->invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--shard takes a part and how many there are, not '%s'", text),
+               "--shard 2/6");
+    return false;
+}
+
 static bool take_options(struct bench *bench)
 {
     struct invocation *invocation = bench->invocation;
@@ -136,6 +156,8 @@ static bool take_options(struct bench *bench)
     const char *kind = option_value(invocation, "kernel");
     bench->plain = kind && strcmp(kind, "plain") == 0;
     bench->word = option_value(invocation, "task");
+    if (!take_shard(bench))
+        return false;
     bench->judge = (struct judge_options){
         .only_case = -1,
         .only_draw = -1,
@@ -214,9 +236,11 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
         row->gigaflops = result->gigaflops;
         row->floor = result->floor;
         row->speedups = result->speedups;
+        row->absent_count = result->speedup_count;
         while (row->speedup_count < result->speedup_count &&
                !result->speedups[row->speedup_count].problem)
             row->speedup_count++; /* those that could not be compared with come last */
+        row->absent_count -= row->speedup_count;
     }
 }
 
@@ -335,7 +359,7 @@ static enum exit_code run(struct invocation *invocation)
             return error_exit(error.code);
         }
     }
-    for (size_t i = 0; i < bench.files.count; i++)
+    for (size_t i = (size_t)bench.shard - 1; i < bench.files.count; i += (size_t)bench.shards)
         run_file(&bench, bench.files.at[i]);
     if (bench.rows.count == 0 && invocation->errors.list.count == 0)
         error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},

@@ -17,6 +17,7 @@ struct bench_row { /* a timed case of a task */
     double gigabytes, gigaflops, floor;
     struct speedup *speedups;
     int speedup_count;
+    int absent_count; /* more of them, behind: with the reason why there is no number */
 };
 
 struct bench_rows VECTOR(struct bench_row);

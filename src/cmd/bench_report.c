@@ -45,6 +45,10 @@ void bench_print_row(struct text *out, const struct bench_row *row)
                     speedup->decided ? "" : "?");
     }
     text_char(out, '\n');
+    for (int i = row->speedup_count; i < row->speedup_count + row->absent_count; i++)
+        if (strstr(row->speedups[i].problem, "ask for it by") == NULL)
+            text_printf(out, "    not compared with %s: %s\n", row->speedups[i].baseline,
+                        row->speedups[i].problem);
 }
 
 /* The ratio over a baseline of that name; nan when the row has none. */

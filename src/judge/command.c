@@ -14,11 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "judge/refresh.h"
+#include "judge/server.h"
 #include "os/os.h"
 
 extern char **environ;
 
-enum { MOST_DRAWS = 4, MOST_ARGUMENTS = 80 };
+enum { MOST_DRAWS = 4, MOST_ARGUMENTS = 80, MOST_SAMPLED = 512 };
 
 struct command {
     const char *arguments[MOST_ARGUMENTS + 2]; /* the folder is the last */
@@ -29,6 +31,9 @@ struct command {
     int draw_count, launches;
     double timeout;
     struct folder folders[MOST_DRAWS];
+    bool cold, stays; /* a program for a device stays: see server.h */
+    const struct drawn *drawn;     /* or NULL */
+    struct sample_expected sample; /* with it */
 };
 
 /* ---- handing over ---- */
@@ -58,13 +63,44 @@ static void write_sizes(struct json *json, const struct ir_binding *binding)
     json_end(json);
 }
 
+/* How the tensor is made of the blocks in blocks.bin. */
+static void write_drawing(struct json *json, const struct cell_drawing *drawing)
+{
+    json_object(json, "sequence");
+    json_int(json, "bytes", (int64_t)drawing->bytes);
+    json_int(json, "block", (int64_t)drawing->block);
+    json_int(json, "block_bytes", (int64_t)drawing->block_bytes);
+    json_int(json, "pages", (int64_t)drawing->pages);
+    json_int(json, "page_bytes", CELL_PAGE);
+    json_array(json, "places");
+    for (uint64_t k = 0; drawing->stride && k * drawing->stride < drawing->bytes; k++)
+        json_int(json, NULL, (int64_t)cell_page_place(drawing, k));
+    json_end(json);
+    json_end(json);
+}
+
+/* The elements of an output that are asked for. */
+static void write_places(struct json *json, const struct sample_expected *sample, int output)
+{
+    json_array(json, "elements");
+    for (int64_t p = 0; p < sample->count; p++)
+        if (sample->places[p].output == output)
+            json_int(json, NULL, sample->places[p].element);
+    json_end(json);
+}
+
 static void write_tensors(struct json *json, const char *key, const char *prefix,
-                          const struct array *arrays, int count)
+                          const struct array *arrays, int count, const struct command *command)
 {
     char file[200];
+    bool inputs = strcmp(prefix, "input") == 0;
     json_array(json, key);
     for (int i = 0; i < count; i++) {
         json_object(json, NULL);
+        if (command->drawn && inputs)
+            write_drawing(json, &command->drawn->drawings[0][i]);
+        else if (command->drawn)
+            write_places(json, &command->sample, i);
         json_string(json, "name", arrays[i].name);
         json_string(json, "dtype", dtype_name(arrays[i].dtype));
         json_array(json, "shape");
@@ -88,8 +124,9 @@ static bool write_case(struct arena *arena, const struct command *command, const
     json_string(&json, "schema", "smelt.case/1");
     json_string(&json, "op", part->name);
     write_sizes(&json, command->binding);
-    write_tensors(&json, "inputs", "input", draw->inputs, part->input_count);
-    write_tensors(&json, "outputs", "output", draw->expected, part->output_count);
+    write_tensors(&json, "inputs", "input", draw->inputs, part->input_count, command);
+    write_tensors(&json, "outputs", "output", draw->expected, part->output_count, command);
+    json_bool(&json, "cold", command->cold);
     json_int(&json, "repeat", COMMAND_REPEAT);
     json_double(&json, "seconds", 0.5);
     json_int(&json, "threads", threads);
@@ -97,6 +134,9 @@ static bool write_case(struct arena *arena, const struct command *command, const
     text_char(&out, '\n');
     if (!file_write(arena_printf(arena, "%s/case.json", folder), out.at, out.length, 0600, error))
         return false;
+    if (command->drawn)
+        return file_write(arena_printf(arena, "%s/blocks.bin", folder), command->drawn->file,
+                          drawn_first_bytes(command->drawn), 0600, error);
     for (int i = 0; i < part->input_count; i++)
         if (!npy_write(arena_printf(arena, "%s/input-%s.npy", folder, draw->inputs[i].name),
                        &draw->inputs[i], error))
@@ -129,26 +169,39 @@ static const char *const *make_environment(struct arena *arena, int threads)
 }
 
 struct command *command_open(struct arena *arena, const char *const *arguments,
-                             const struct ir_binding *binding, const struct draw *draws,
-                             int draw_count, int threads, double call_seconds, struct error *error)
+                             const struct contest *contest, struct error *error)
 {
     struct command *command = arena_new(arena, struct command);
-    command->binding = binding;
-    command->draws = draws;
-    command->draw_count = draw_count < MOST_DRAWS ? draw_count : MOST_DRAWS;
-    command->timeout = COMMAND_SECONDS + call_seconds;
-    command->environment = make_environment(arena, threads);
+    int draws = contest->draw_count < MOST_DRAWS ? contest->draw_count : MOST_DRAWS;
+    bool good = true;
+    command->binding = contest->binding;
+    command->draws = contest->draws;
+    command->cold = contest->cold;
+    command->stays = contest->empty_device != NULL;
+    command->timeout = COMMAND_SECONDS + contest->call_seconds;
+    command->environment = make_environment(arena, contest->threads);
     while (arguments[command->argument_count] && command->argument_count < MOST_ARGUMENTS) {
         command->arguments[command->argument_count] = arguments[command->argument_count];
         command->argument_count++;
     }
-    for (int d = 0; d < command->draw_count; d++)
-        if (!folder_make(arena, &command->folders[d], error) ||
-            !write_case(arena, command, command->folders[d].path, &draws[d], threads, error)) {
-            command_close(command);
-            return NULL;
-        }
-    return command;
+    if (contest->sampling) {
+        struct random random = random_new(contest->seed, 55);
+        command->drawn = contest->pool->drawn;
+        draws = 1;
+        good = sample_expect(contest->sampling, contest->binding,
+                             drawn_inputs(arena, command->drawn, 0, NULL), MOST_SAMPLED, arena,
+                             &random, &command->sample, error);
+    }
+    for (int d = 0; good && d < draws; d++) {
+        good = folder_make(arena, &command->folders[d], error);
+        command->draw_count += good;
+        good = good && write_case(arena, command, command->folders[d].path, &contest->draws[d],
+                                  contest->threads, error);
+    }
+    if (good)
+        return command;
+    command_close(command);
+    return NULL;
 }
 
 void command_close(struct command *command)
@@ -253,8 +306,33 @@ static void remove_answers(struct arena *arena, const struct command *command, c
     unlink(arena_printf(arena, "%s/seconds.txt", folder));
 }
 
+/* It is started with --serve in place of its last two words, expression and folder. */
+static bool ask_server(struct arena *arena, struct command *command, struct command_lap *lap)
+{
+    const char *words[MOST_ARGUMENTS + 2] = {0};
+    char answer[SERVER_LINE];
+    struct error error = {0};
+    struct text line = text_new(arena);
+    struct json json = json_new(&line, 0);
+    int count = 0;
+    for (int i = 0; i + 1 < command->argument_count; i++)
+        if (strcmp(command->arguments[i], "--compile") != 0)
+            words[count++] = command->arguments[i];
+    words[count] = "--serve";
+    json_object(&json, NULL);
+    json_string(&json, "folder", command->arguments[command->argument_count]);
+    json_string(&json, "expression", command->arguments[command->argument_count - 1]);
+    json_bool(&json, "compile", count + 1 < command->argument_count);
+    json_end(&json);
+    if (!server_ask(words, command->environment, line.at, command->timeout, answer, &error))
+        return fail(lap, OUTCOME_LAUNCH_ERROR, error.message);
+    return strcmp(answer, "done") == 0 || fail(lap, OUTCOME_LAUNCH_ERROR, answer);
+}
+
 static bool run_program(struct arena *arena, struct command *command, struct command_lap *lap)
 {
+    if (command->stays)
+        return ask_server(arena, command, lap);
     struct process_result result;
     struct error error = {0};
     struct process_request request = {.arguments = command->arguments,
@@ -282,7 +360,8 @@ void command_launch(struct command *command, struct command_lap *lap)
     command->arguments[command->argument_count] = folder;
     remove_answers(&arena, command, folder);
     if (run_program(&arena, command, lap) &&
-        read_outputs(&arena, command, folder, &command->draws[number], lap))
+        read_outputs(&arena, command, folder,
+                     command->drawn ? &command->sample.draw : &command->draws[number], lap))
         read_seconds(&arena, folder, lap);
     arena_release(&arena);
 }

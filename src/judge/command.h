@@ -4,7 +4,7 @@
 #ifndef SMELT_JUDGE_COMMAND_H
 #define SMELT_JUDGE_COMMAND_H
 
-#include "judge/private.h"
+#include "judge/contest.h"
 
 enum {
     COMMAND_ROUNDS = 5,      /* launches of it in a contest: many programs are slow to start */
@@ -16,10 +16,13 @@ enum {
 
 struct command;
 
-/* Folders with the inputs of every draw, which stays the caller's; NULL with the error set. */
+/*
+ * Folders with the inputs of every draw of the contest, which stays the caller's; NULL with the
+ * error set. Where the contest's inputs are made by a device, there is one, with what they are made
+ * of, and the program is asked for the elements that are compared.
+ */
 struct command *command_open(struct arena *arena, const char *const *arguments,
-                             const struct ir_binding *binding, const struct draw *draws,
-                             int draw_count, int threads, double call_seconds, struct error *error);
+                             const struct contest *contest, struct error *error);
 void command_close(struct command *command);
 
 /* How one launch of it fared. */

@@ -436,6 +436,8 @@ static void play_rounds(struct round *round)
     for (int c = 0; c <= contest->count; c++)
         round->seats[c] = (struct seat){.line = -1};
     bool good = worker_make_buffers(&round->buffers) || fail(round, 0, NULL);
+    if (good)
+        round->buffers.control->cold = contest->cold;
     if (good && contest->sampling)
         worker_take_drawn(&round->buffers, contest->pool->drawn);
     while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {

@@ -178,6 +178,12 @@ struct array *drawn_inputs(struct arena *arena, const struct drawn *drawn, int d
     return inputs;
 }
 
+size_t drawn_first_bytes(const struct drawn *drawn)
+{
+    bool any = drawn->draw_count > 1 && drawn->binding->part->input_count > 0;
+    return any ? drawn->drawings[1][0].block : drawn->bytes;
+}
+
 /* ---- in a worker ---- */
 
 void worker_take_drawn(struct worker *worker, const struct drawn *drawn)

@@ -42,6 +42,9 @@ void drawn_close(struct drawn *drawn);
 struct array *drawn_inputs(struct arena *arena, const struct drawn *drawn, int draw,
                            const int64_t *turns);
 
+/* How much of the file is of the first draw. */
+size_t drawn_first_bytes(const struct drawn *drawn);
+
 /* ---- in a worker ---- */
 
 /* Hands over all blocks; its buffers were made with room for them. */

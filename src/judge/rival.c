@@ -29,10 +29,14 @@ const char *const *judge_baseline_names(struct arena *arena, const struct task *
                 vector_push(arena, &names, task_line_name(arena, &task->baselines[i]));
     }
     for (; wanted && *wanted; wanted++) {
-        bool found = false;
+        bool found = false, compiled = strcmp(*wanted, "torch-compile") == 0;
         for (int i = 0; i < task->baseline_count; i++)
-            if (task->baselines[i].argument && strcmp(task->baselines[i].name, *wanted) == 0) {
-                vector_push(arena, &names, task_line_name(arena, &task->baselines[i]));
+            if (task->baselines[i].argument &&
+                strcmp(task->baselines[i].name, compiled ? "torch" : *wanted) == 0) {
+                vector_push(arena, &names,
+                            compiled ? arena_printf(arena, "torch-compile:%s",
+                                                    task->baselines[i].argument)
+                                     : task_line_name(arena, &task->baselines[i]));
                 found = true;
             }
         if (!found)
@@ -67,7 +71,22 @@ static bool compile_variant(struct arena *arena, const char *name,
     return false;
 }
 
-/* The baselines of a device: the plain kernel of its own, and kernels of people. */
+/* PyTorch's words with the device it should work on, which it calls as we do. */
+static const char *const *put_device(struct arena *arena, const char *const *command,
+                                     const struct target *target)
+{
+    int count = 0;
+    while (command[count])
+        count++;
+    const char **words = arena_array(arena, (size_t)count + 3, sizeof *words);
+    memcpy(words, command, 2 * sizeof *words); /* python and the script */
+    words[2] = "--device";
+    words[3] = target->name;
+    memcpy(words + 4, command + 2, ((size_t)count - 2) * sizeof *words);
+    return words;
+}
+
+/* The baselines of a device: the plain kernel of its own, kernels of people, and PyTorch. */
 static enum baseline_answer make_device(struct arena *arena, const struct target *target,
                                         const char *name, const struct ir_program *program,
                                         struct baseline *baseline, struct error *reason)
@@ -77,6 +96,11 @@ static enum baseline_answer make_device(struct arena *arena, const struct target
         if (answer == BASELINE_READY && !baseline->command &&
             device_target(baseline->variants[0].source) == target)
             return answer;
+        bool torch = strncmp(name, "torch", 5) == 0 && strcmp(target->name, "cuda") == 0;
+        if (answer == BASELINE_READY && baseline->command && torch) {
+            baseline->command = put_device(arena, baseline->command, target);
+            return answer;
+        }
         if (answer == BASELINE_READY)
             error_set(reason, ERROR_USAGE, "it is not for target %s", target->name);
         return answer == BASELINE_READY ? BASELINE_DOES_NOT_APPLY : answer;

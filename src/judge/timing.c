@@ -205,9 +205,8 @@ static bool make_field(struct timing *timing, const struct contest *contest,
             problem = "there are too many baselines";
         if (!problem && rival->command) {
             *next = (struct participant){.name = rival->name};
-            next->command = command_open(timing->arena, rival->command, contest->binding,
-                                         contest->draws, contest->draw_count, contest->threads,
-                                         contest->call_seconds, timing->error);
+            next->command =
+                command_open(timing->arena, rival->command, contest, timing->error);
             if (!next->command)
                 return false;
             field->baseline_count++;

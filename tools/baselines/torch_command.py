@@ -2,11 +2,16 @@
 """A baseline for `smelt judge`: one PyTorch expression over the inputs of a case.
 
     torch_command.py [--compile] [--device NAME] EXPRESSION FOLDER
+    torch_command.py [--device NAME] --serve
 
 FOLDER has case.json and input-NAME.npy; output-NAME.npy and seconds.txt are written there
 (docs/judge.md, "External programs"). The expression sees every input, size and scalar under its
 name, groups of sizes as tuples, `torch` and `F` (torch.nn.functional); it gives a tensor, or a
 tuple of tensors where the op has several outputs. Nothing but PyTorch is needed.
+
+With --serve it stays: every line it reads is a JSON object with folder, expression and compile, and
+is answered by a line "smelt: done" or "smelt: what went wrong". What was set up for the last folders is
+kept. Calls on a GPU are timed by its own clock, one by one, over cold caches where the case says so.
 """
 import argparse
 import ast
@@ -87,6 +92,111 @@ def names_of(case):
     return names
 
 
+def make_sequence(tensor, blocks, device):
+    """An input made on the device: a block again and again, with some pages of their own."""
+    parts = tensor["sequence"]
+    size, page = parts["block_bytes"], parts["page_bytes"]
+    block = blocks[parts["block"]:parts["block"] + size].to(device)
+    whole = torch.empty(parts["bytes"], dtype=torch.uint8, device=device)
+    for start in range(0, parts["bytes"], size):
+        end = min(start + size, parts["bytes"])
+        whole[start:end] = block[:end - start]
+    count = len(parts["places"])
+    pages = blocks[parts["pages"]:parts["pages"] + count * page].to(device) if count else None
+    for number, place in enumerate(parts["places"]):
+        end = min(place + page, parts["bytes"])
+        if place < end:
+            whole[place:end] = pages[number * page:number * page + end - place]
+    return whole.view(type_of(tensor)).reshape(tensor["shape"])
+
+
+def read_inputs(folder, case, device):
+    if any("sequence" in t for t in case["inputs"]):
+        with open(os.path.join(folder, "blocks.bin"), "rb") as file:
+            blocks = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8)
+        return [make_sequence(t, blocks, device) for t in case["inputs"]]
+    return [read_npy(os.path.join(folder, t["file"]), t).to(device) for t in case["inputs"]]
+
+
+def write_outputs(folder, case, outputs):
+    if isinstance(outputs, torch.Tensor):
+        outputs = (outputs,)
+    if len(outputs) != len(case["outputs"]):
+        raise ValueError("the expression gives %d tensors, and the op has %d outputs"
+                         % (len(outputs), len(case["outputs"])))
+    for value, tensor in zip(outputs, case["outputs"]):
+        if "elements" in tensor:
+            if list(value.shape) != tensor["shape"]:
+                raise ValueError("output %s has the shape %s" % (tensor["name"], tuple(value.shape)))
+            places = torch.tensor(tensor["elements"], dtype=torch.int64, device=value.device)
+            value = value.reshape(-1)[places]
+        write_npy(os.path.join(folder, tensor["file"]), value, tensor)
+
+
+def write_seconds(folder, seconds):
+    with open(os.path.join(folder, "seconds.txt"), "w") as file:
+        file.writelines("%.9g\n" % s for s in seconds)
+
+
+def make_function(case, expression, compiled):
+    header = "lambda %s: (%s)" % (", ".join(t["name"] for t in case["inputs"]), expression)
+    function = eval(compile(header, "<expression>", "eval"), names_of(case))
+    return torch.compile(function, dynamic=False) if compiled else function
+
+
+FLUSH_BYTES = 256 << 20
+
+
+def time_on_gpu(function, inputs, case, flush):
+    """Seconds per call by the events of the GPU; launches go ahead while it flushes its cache."""
+    for _ in range(2):
+        function(*inputs)
+    torch.cuda.synchronize()
+    seconds, end = [], time.perf_counter() + min(case["seconds"], 0.25)
+    while len(seconds) < case["repeat"] and (len(seconds) < 5 or time.perf_counter() < end):
+        if case["cold"]:
+            flush.zero_()
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        before.record()
+        function(*inputs)
+        after.record()
+        torch.cuda.synchronize()
+        seconds.append(1e-3 * before.elapsed_time(after))
+    return seconds
+
+
+def serve(device):
+    kept = {}
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=device)
+    on_gpu = device.type == "cuda"
+    for line in sys.stdin:
+        asked = json.loads(line)
+        folder, key = asked["folder"], (asked["folder"], asked["expression"], asked["compile"])
+        try:
+            for other in [k for k in kept if k[0] != folder]:
+                del kept[other]
+            with torch.inference_mode():
+                if key not in kept:
+                    with open(os.path.join(folder, "case.json")) as file:
+                        case = json.load(file)
+                    torch.set_num_threads(case["threads"])
+                    if on_gpu:
+                        torch.cuda.empty_cache()
+                    torch.compiler.reset()
+                    kept[key] = (case, read_inputs(folder, case, device),
+                                 make_function(case, asked["expression"], asked["compile"]))
+                case, inputs, function = kept[key]
+                write_outputs(folder, case, function(*inputs))
+                seconds = (time_on_gpu(function, inputs, case, flush) if on_gpu
+                           else time_calls(function, inputs, case, lambda: None))
+            write_seconds(folder, seconds)
+            print("smelt: done", flush=True)
+        except Exception as problem:
+            kept.clear()
+            said = str(problem).strip().split("\n")
+            print("smelt: %s: %s" % (type(problem).__name__, said[0][:300]), flush=True)
+
+
 def time_calls(function, inputs, case, synchronise):
     """Seconds per call; calls too short for the clock are timed several at a time."""
     for _ in range(5):
@@ -111,32 +221,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--compile", action="store_true", help="by torch.compile")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("expression")
-    parser.add_argument("folder")
+    parser.add_argument("--serve", action="store_true", help="stay, and answer lines")
+    parser.add_argument("expression", nargs="?")
+    parser.add_argument("folder", nargs="?")
     options = parser.parse_args()
+    device = torch.device(options.device)
+    if options.serve:
+        return serve(device)
+    if options.folder is None:
+        parser.error("an expression and a folder are needed")
     with open(os.path.join(options.folder, "case.json")) as file:
         case = json.load(file)
     torch.set_num_threads(case["threads"])
-    device = torch.device(options.device)
-    inputs = [read_npy(os.path.join(options.folder, t["file"]), t).to(device)
-              for t in case["inputs"]]
-    header = "lambda %s: (%s)" % (", ".join(t["name"] for t in case["inputs"]), options.expression)
-    function = eval(compile(header, "<expression>", "eval"), names_of(case))
-    if options.compile:
-        function = torch.compile(function, dynamic=False)
+    inputs = read_inputs(options.folder, case, device)
+    function = make_function(case, options.expression, options.compile)
     synchronise = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     with torch.inference_mode():
-        outputs = function(*inputs)
-        if isinstance(outputs, torch.Tensor):
-            outputs = (outputs,)
-        if len(outputs) != len(case["outputs"]):
-            sys.exit("the expression gives %d tensors, and the op has %d outputs"
-                     % (len(outputs), len(case["outputs"])))
-        for value, tensor in zip(outputs, case["outputs"]):
-            write_npy(os.path.join(options.folder, tensor["file"]), value, tensor)
+        try:
+            write_outputs(options.folder, case, function(*inputs))
+        except ValueError as problem:
+            sys.exit(str(problem))
         seconds = time_calls(function, inputs, case, synchronise)
-    with open(os.path.join(options.folder, "seconds.txt"), "w") as file:
-        file.writelines("%.9g\n" % s for s in seconds)
+    write_seconds(options.folder, seconds)
 
 
 if __name__ == "__main__":
