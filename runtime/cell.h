@@ -23,7 +23,7 @@ enum {
     CELL_MAX_REGIONS = 16640, /* of all slots together */
     CELL_MAX_SIZES = 256,
     CELL_MAX_SCALARS = 64,
-    CELL_MAX_DRAWN_SLOTS = 4,
+    CELL_MAX_DRAWN_SLOTS = 64,
     CELL_MAX_PLACES = 2048,
     CELL_PAGE = 4096,
 };
@@ -56,9 +56,9 @@ enum cell_phase { CELL_WHOLE, CELL_UPLOAD, CELL_RUN, CELL_DOWNLOAD, CELL_FETCH }
  * has values of its own. Block and pages lie in the file of inputs.
  */
 struct cell_drawing {
-    uint64_t bytes, start;         /* of the window; where in the sequence it begins */
-    uint64_t block, block_bytes;   /* in the file */
-    uint64_t pages, stride, seed;  /* in the file; stride 0: there are none */
+    uint64_t bytes, start;        /* of the window; where in the sequence it begins */
+    uint64_t block, block_bytes;  /* in the file */
+    uint64_t pages, stride, seed; /* in the file; stride 0: there are none */
 };
 
 /* Where in the sequence the page number `which` stands. */

@@ -60,7 +60,8 @@ static const struct example examples[] = {
     {"smelt bench peers --task matmul --threads 2 --save today.bench", "some of a suite, kept"},
     {"smelt bench peers --task matmul --against today.bench", "the same again, compared"},
     {"smelt bench my_tasks/", "task files of your own"},
-    {"smelt bench gpu --target cuda -b torch -b torch-compile --shard 1/6", "a sixth of a suite, on a GPU"},
+    {"smelt bench gpu --target cuda -b torch -b torch-compile --shard 1/6",
+     "a sixth of a suite, on a GPU"},
     {"smelt bench ablate bench/tables/*.table", "what the parts of the search are worth"},
     {0},
 };

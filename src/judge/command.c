@@ -31,7 +31,7 @@ struct command {
     int draw_count, launches;
     double timeout;
     struct folder folders[MOST_DRAWS];
-    bool cold, stays; /* a program for a device stays: see server.h */
+    bool cold, stays;              /* a program for a device stays: see server.h */
     const struct drawn *drawn;     /* or NULL */
     struct sample_expected sample; /* with it */
 };

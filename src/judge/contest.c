@@ -29,8 +29,8 @@ enum {
     COST_ROUNDS = 3,
     CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
-    DEVICE_ROUNDS = 4, /* that a cell of a device lives: its driver takes long to start */
-    DRAWN_ROOM = 1 << 30,
+    DEVICE_ROUNDS = 4,      /* that a cell of a device lives: its driver takes long to start */
+    DRAWN_ROOM = 512 << 20, /* bytes of the slots of a batch, where a device makes the inputs */
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
@@ -55,6 +55,7 @@ struct round {
     struct seat seats[CONTEST_MAX + 1];
     bool seated[CONTEST_MAX + 1]; /* takes part in this round */
     double seconds[CONTEST_MAX + 1][MOST_TURNS];
+    double device[CONTEST_MAX + 1][MOST_TURNS]; /* the same by the clock of the device */
     int number, calls, turns;
     double cost; /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
@@ -75,12 +76,17 @@ static double call_bytes(const struct ir_binding *binding)
     return bytes;
 }
 
+static int clamp(double value, int least, int most)
+{
+    return value < least ? least : value > most ? most : (int)value;
+}
+
 /* As many calls as have room in half of the second-level cache; cold ones may be more. */
 static int slot_count(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
     if (contest->sampling) /* made by the device, and large */
-        return call_bytes(contest->binding) > DRAWN_ROOM ? 1 : 2;
+        return clamp(DRAWN_ROOM / call_bytes(contest->binding), 1, CELL_MAX_DRAWN_SLOTS);
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     double room = cache > 0 ? (double)cache / 2 : 512 << 10;
     if (contest->cold)
@@ -96,11 +102,6 @@ static int slot_count(const struct contest *contest)
 static double low(const double *seconds, int turns)
 {
     return statistics_quantile(seconds, (size_t)turns, low_share);
-}
-
-static int clamp(double value, int least, int most)
-{
-    return value < least ? least : value > most ? most : (int)value;
 }
 
 /* ---- a round ---- */
@@ -205,7 +206,8 @@ static bool take_seats(struct round *round)
 }
 
 /* Everybody once, in random order; seconds[] are theirs. */
-static bool play_turn(struct round *round, int calls, bool counts, double *seconds)
+static bool play_turn(struct round *round, int calls, bool counts, double *seconds,
+                      double *by_device)
 {
     int order[CONTEST_MAX + 1], count = round->contest->count + 1;
     shuffle(round->random, order, count);
@@ -216,6 +218,8 @@ static bool play_turn(struct round *round, int calls, bool counts, double *secon
         if (!seat_play(&round->seats[c], calls, counts))
             return fail(round, c, round->seats[c].board);
         seconds[c] = round->seats[c].board->seconds;
+        if (by_device)
+            by_device[c] = round->seats[c].board->device_seconds;
         double device = round->seats[c].board->device_seconds / calls;
         if (counts && c < round->contest->count && device > 0) {
             double *best = &round->standings[c].device;
@@ -247,7 +251,7 @@ static bool warm_up(struct round *round)
     double seconds[CONTEST_MAX + 1] = {0}, fastest, all;
     if (round->calls == 0) {
         for (int trial = 1; trial <= round->buffers.slots; trial *= 4) {
-            if (!play_turn(round, trial, false, seconds))
+            if (!play_turn(round, trial, false, seconds, NULL))
                 return false;
             survey(round, seconds, &fastest, &all);
             double cost = fmin(seconds[contest->count], 0.9 * fastest);
@@ -258,7 +262,7 @@ static bool warm_up(struct round *round)
         }
     }
     for (int b = 0; b < WARM_BATCHES; b++)
-        if (!play_turn(round, round->calls, false, seconds))
+        if (!play_turn(round, round->calls, false, seconds, NULL))
             return false;
     survey(round, seconds, &fastest, &all);
     double share = contest->seconds / CONTEST_LEAST_ROUNDS;
@@ -286,14 +290,31 @@ static void settle_cost(struct round *round)
     }
 }
 
+/*
+ * The time of a call. The clock of a device is the finer one where device code cannot reach it, and
+ * is taken as long as the host's, less what starting and stopping costs, says the same.
+ */
+static double lap_of(const struct round *round, int c)
+{
+    static const double share = 0.1, slack = 30e-6;
+    double host = low(round->seconds[c], round->turns) - round->cost;
+    const struct launch_device *device = round->contest->empty_device;
+    bool told = device && device->target->sure_clock;
+    for (int t = 0; told && t < round->turns; t++)
+        told = round->device[c][t] > 0;
+    double own = told ? low(round->device[c], round->turns) : 0;
+    if (told && fabs(host - own) <= share * own + slack)
+        host = own;
+    return fmax(host / round->calls, 1e-10);
+}
+
 static void score(struct round *round, double *laps)
 {
     int count = round->contest->count;
     settle_cost(round);
     for (int c = 0; c < count; c++)
         if (round->seated[c] && !round->contest->contestants[c].command)
-            laps[c] =
-                fmax((low(round->seconds[c], round->turns) - round->cost) / round->calls, 1e-10);
+            laps[c] = lap_of(round, c);
     for (int c = 0; c < count; c++) {
         struct standing *standing = &round->standings[c];
         if (!round->seated[c])
@@ -335,11 +356,13 @@ static bool play_round(struct round *round)
     if (!take_seats(round) || !warm_up(round))
         return false;
     for (int t = 0; t < round->turns; t++) {
-        double seconds[CONTEST_MAX + 1] = {0};
-        if (!play_turn(round, round->calls, true, seconds))
+        double seconds[CONTEST_MAX + 1] = {0}, device[CONTEST_MAX + 1] = {0};
+        if (!play_turn(round, round->calls, true, seconds, device))
             return false;
-        for (int c = 0; c <= round->contest->count; c++)
+        for (int c = 0; c <= round->contest->count; c++) {
             round->seconds[c][t] = seconds[c];
+            round->device[c][t] = device[c];
+        }
     }
     if (!play_outside(round, laps))
         return false;

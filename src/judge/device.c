@@ -181,6 +181,7 @@ const char *const *device_environment(struct arena *arena, const char *folder)
         arena_printf(arena, "XDG_CACHE_HOME=%s", folder),
         arena_printf(arena, "CUDA_CACHE_PATH=%s", folder),
         "CUDA_CACHE_DISABLE=1",
+        "CUDA_MODULE_LOADING=EAGER",
         "LC_ALL=C",
     };
     size_t count = sizeof all / sizeof *all;

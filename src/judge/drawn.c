@@ -26,9 +26,9 @@ static size_t plan_input(const struct task_case *task_case, const struct ir_bind
     size_t bytes = (size_t)count * dtype_bytes(binding->part->tensors[tensor].dtype);
     bool fixed = fill_fixed(task_case, binding, input);
     int64_t most = (int64_t)(bytes / DRAWN_TURN);
-    *turn_count = !turns || fixed || most < 2    ? 1
-                  : most < DRAWN_MOST_TURNS ? most
-                                            : DRAWN_MOST_TURNS;
+    *turn_count = !turns || fixed || most < 2 ? 1
+                  : most < DRAWN_MOST_TURNS   ? most
+                                              : DRAWN_MOST_TURNS;
     *sequence = bytes + (size_t)(*turn_count - 1) * DRAWN_TURN;
     *drawing = (struct cell_drawing){.bytes = bytes, .block = end, .seed = seed};
     if (fixed || *sequence <= DRAWN_BLOCK) {
@@ -57,8 +57,8 @@ size_t drawn_bytes(const struct task_case *task_case, const struct ir_binding *b
             struct cell_drawing drawing;
             size_t sequence;
             int64_t turn_count;
-            end = plan_input(task_case, binding, i, turns, 0, end, &drawing, &sequence,
-                             &turn_count);
+            end =
+                plan_input(task_case, binding, i, turns, 0, end, &drawing, &sequence, &turn_count);
         }
     return end;
 }
@@ -73,15 +73,15 @@ static bool draw_values(const struct drawn *drawn, const struct task_case *task_
     return fill_some(task_case, drawn->binding, input, kind, seed,
                      (int64_t)(drawing->block_bytes / width), drawn->file + drawing->block,
                      error) &&
-           (pages == 0 || fill_some(task_case, drawn->binding, input, kind, hash_mix(seed, 1),
-                                    (int64_t)(pages * CELL_PAGE / width),
-                                    drawn->file + drawing->pages, error));
+           (pages == 0 ||
+            fill_some(task_case, drawn->binding, input, kind, hash_mix(seed, 1),
+                      (int64_t)(pages * CELL_PAGE / width), drawn->file + drawing->pages, error));
 }
 
 static bool map_at(const struct drawn *drawn, char *view, size_t bytes, size_t offset)
 {
-    return mmap(view, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, drawn->descriptor,
-                (off_t)offset) != MAP_FAILED;
+    return mmap(view, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, drawn->descriptor, (off_t)offset) !=
+           MAP_FAILED;
 }
 
 /* The same pages of the file again and again: a sequence of any length takes a block of memory. */
@@ -122,9 +122,9 @@ struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
                             .view_bytes = arena_array(arena, draws, sizeof *drawn->view_bytes)};
     for (int d = 0; d < draw_count; d++)
         for (int i = 0; i < binding->part->input_count; i++)
-            drawn->bytes = plan_input(task_case, binding, i, turns, input_seed(seed, d, i),
-                                      drawn->bytes, &drawn->drawings[d][i],
-                                      &drawn->view_bytes[d][i], &drawn->turns[i]);
+            drawn->bytes =
+                plan_input(task_case, binding, i, turns, input_seed(seed, d, i), drawn->bytes,
+                           &drawn->drawings[d][i], &drawn->view_bytes[d][i], &drawn->turns[i]);
     drawn->bytes = drawn->bytes ? drawn->bytes : CELL_PAGE;
     drawn->file = worker_make_file(&drawn->descriptor, drawn->bytes, false);
     bool good = drawn->file != NULL;
@@ -135,8 +135,7 @@ struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
             const struct cell_drawing *drawing = &drawn->drawings[d][i];
             good = draw_values(drawn, task_case, i, kinds[d], input_seed(seed, d, i), drawing,
                                drawn->view_bytes[d][i], error);
-            drawn->views[d][i] =
-                good ? map_view(drawn, drawing, drawn->view_bytes[d][i]) : NULL;
+            drawn->views[d][i] = good ? map_view(drawn, drawing, drawn->view_bytes[d][i]) : NULL;
             if (good && !drawn->views[d][i])
                 good = error_system(error, ERROR_OUT_OF_MEMORY, "values could not be mapped");
         }
@@ -168,11 +167,11 @@ struct array *drawn_inputs(struct arena *arena, const struct drawn *drawn, int d
     struct array *inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *inputs);
     for (int i = 0; i < part->input_count; i++) {
         const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
-        inputs[i] = (struct array){.name = tensor->name,
-                                   .dtype = tensor->dtype,
-                                   .rank = tensor->rank,
-                                   .raw = drawn->views[draw][i] +
-                                          (turns ? turns[i] * DRAWN_TURN : 0)};
+        inputs[i] =
+            (struct array){.name = tensor->name,
+                           .dtype = tensor->dtype,
+                           .rank = tensor->rank,
+                           .raw = drawn->views[draw][i] + (turns ? turns[i] * DRAWN_TURN : 0)};
         inputs[i].count = ir_tensor_shape(drawn->binding, part->inputs[i], inputs[i].dims);
     }
     return inputs;
@@ -214,8 +213,7 @@ void worker_draw(struct worker *worker, int slot, const struct drawn *drawn, int
     }
 }
 
-bool worker_fetch(struct worker *worker, int slot, const struct oracle_place *places,
-                  int64_t count)
+bool worker_fetch(struct worker *worker, int slot, const struct oracle_place *places, int64_t count)
 {
     struct cell_control *control = worker->control;
     const struct ir_part *part = worker->part;

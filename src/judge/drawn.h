@@ -9,10 +9,10 @@
 
 enum {
     DRAWN_MOST_DRAWS = 2,
-    DRAWN_TURN = 16,           /* bytes: windows begin at multiples of it */
+    DRAWN_TURN = 16, /* bytes: windows begin at multiples of it */
     DRAWN_MOST_TURNS = 1 << 14,
-    DRAWN_BLOCK = 64 << 20,    /* what is longer is a block again and again */
-    DRAWN_STRIDE = 4 << 20,    /* with one page of its own in so many bytes */
+    DRAWN_BLOCK = 64 << 20, /* what is longer is a block again and again */
+    DRAWN_STRIDE = 4 << 20, /* with one page of its own in so many bytes */
 };
 
 /*

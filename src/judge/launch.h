@@ -25,8 +25,8 @@ struct worker {
     bool prepared; /* the cell stood ready before anything of the kernel ran */
     bool again;    /* another cell ran here before, and could leave nothing behind */
     int slots;
-    int side;    /* of the guard the first slot lies against: 0 before it, 1 behind */
-    bool packed; /* slots close together, without guards: for timing */
+    int side;     /* of the guard the first slot lies against: 0 before it, 1 behind */
+    bool packed;  /* slots close together, without guards: for timing */
     size_t drawn; /* bytes for blocks, where the device makes inputs for itself; 0: it does not */
     unsigned char around[CELL_MAX_SLOTS]; /* what the bytes beside the data were filled with */
     unsigned char inside[CELL_MAX_SLOTS]; /* and outputs and scratch themselves */

@@ -119,17 +119,17 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
                                   .sampling = sampling,
                                   .memory = sampling->memory,
                                   .limits = arena_array(arena, TIMING_DRAWS, sizeof *pool->limits)};
-    pool->drawn = drawn_make(arena, sampling->task_case, binding, kinds, TIMING_DRAWS, true, seed,
-                             error);
+    pool->drawn =
+        drawn_make(arena, sampling->task_case, binding, kinds, TIMING_DRAWS, true, seed, error);
     struct random random = random_new(seed, 77);
     for (int d = 0; pool->drawn && d < TIMING_DRAWS; d++) {
         struct arena scratch = {0};
         struct sample_expected sample;
         double start = clock_seconds();
-        draws[d] = (struct draw){
-            .name = "normal",
-            .inputs = shapes_of(arena, binding, part->inputs, part->input_count),
-            .expected = shapes_of(arena, binding, part->outputs, part->output_count)};
+        draws[d] =
+            (struct draw){.name = "normal",
+                          .inputs = shapes_of(arena, binding, part->inputs, part->input_count),
+                          .expected = shapes_of(arena, binding, part->outputs, part->output_count)};
         bool good = sample_expect(sampling, binding, drawn_inputs(&scratch, pool->drawn, d, NULL),
                                   POINTS, &scratch, &random, &sample, error);
         for (int o = 0; good && o < part->output_count; o++)
@@ -292,9 +292,10 @@ static int64_t choose_places(struct looking *looking, int points, struct oracle_
         int64_t total = refresh->pool->draws[0].expected[o].count;
         for (int p = 0; p < points && total > 0; p++)
             places[count++] = (struct oracle_place){
-                o, p == 0 && points > 2   ? 0
-                   : p == 1 && points > 2 ? total - 1
-                                          : (int64_t)random_below(refresh->random, (uint64_t)total)};
+                o, p == 0 && points > 2 ? 0
+                   : p == 1 && points > 2
+                       ? total - 1
+                       : (int64_t)random_below(refresh->random, (uint64_t)total)};
     }
     if (worker_fetch(refresh->worker, looking->slot, places, count))
         return count;

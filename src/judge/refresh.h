@@ -20,9 +20,9 @@ struct refresh_pool {
     char *(*encoded)[CELL_MAX_TENSORS];       /* per draw and input, as the kernel sees it */
     struct array (*inputs)[CELL_MAX_TENSORS]; /* the same, as the oracle sees it */
     double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be */
-    struct drawn *drawn;                /* instead: a device makes the inputs; closed by its owner */
-    const struct sampling *sampling;    /* with it */
-    double point_seconds;               /* with it: what evaluating a few points takes */
+    struct drawn *drawn;             /* instead: a device makes the inputs; closed by its owner */
+    const struct sampling *sampling; /* with it */
+    double point_seconds;            /* with it: what evaluating a few points takes */
 };
 
 /* Made once for all launches. `inputs` says what is promised about them. */

@@ -33,10 +33,10 @@ const char *const *judge_baseline_names(struct arena *arena, const struct task *
         for (int i = 0; i < task->baseline_count; i++)
             if (task->baselines[i].argument &&
                 strcmp(task->baselines[i].name, compiled ? "torch" : *wanted) == 0) {
-                vector_push(arena, &names,
-                            compiled ? arena_printf(arena, "torch-compile:%s",
-                                                    task->baselines[i].argument)
-                                     : task_line_name(arena, &task->baselines[i]));
+                vector_push(
+                    arena, &names,
+                    compiled ? arena_printf(arena, "torch-compile:%s", task->baselines[i].argument)
+                             : task_line_name(arena, &task->baselines[i]));
                 found = true;
             }
         if (!found)

@@ -8,7 +8,7 @@
 
 static const double share_of_available = 0.8; /* of the machine's memory, unless told otherwise */
 static const double most_steps = 1.5e9;       /* values one evaluation computes */
-static const double device_steps = 3e7;       /* the same on a device, whose kernels take less */
+static const double device_steps = 8e6;       /* the same on a device, whose kernels take less */
 
 enum { SLICE_LEAST = 64 << 20, SLICE_MOST = 1 << 30 }; /* bytes for what elements depend on */
 
@@ -86,11 +86,10 @@ struct room room_plan_device(const struct ir_binding *binding, int64_t plain_scr
     struct room room = room_plan(binding, 0, plain_scratch, draws, limit);
     enum { BLOCKS = 4 << 26 };
     room.sampled = (int64_t)SLICE_LEAST + (int64_t)BLOCKS * binding->part->input_count;
-    if (room.way == ROOM_WHOLE && oracle_steps(binding, NULL) <= device_steps)
-        return room;
-    room.way = room.sampled <= limit ? ROOM_SAMPLED : ROOM_NONE;
     int64_t left = limit - room.sampled + SLICE_LEAST;
     room.slice = left < SLICE_MOST ? left : SLICE_MOST;
+    if (room.way != ROOM_WHOLE || oracle_steps(binding, NULL) > device_steps)
+        room.way = room.sampled <= limit ? ROOM_SAMPLED : ROOM_NONE;
     return room;
 }
 

@@ -160,8 +160,8 @@ static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t
                                      .memory = s->sampling->memory,
                                      .disturbance = disturbance,
                                      .disturbance_seed = random_u64(&s->random)};
-    return oracle_sample(slice, s->binding, s->inputs, s->places, count, s->values,
-                         &options, s->error);
+    return oracle_sample(slice, s->binding, s->inputs, s->places, count, s->values, &options,
+                         s->error);
 }
 
 /* First a few, then as many as there is time for. */

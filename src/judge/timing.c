@@ -205,8 +205,7 @@ static bool make_field(struct timing *timing, const struct contest *contest,
             problem = "there are too many baselines";
         if (!problem && rival->command) {
             *next = (struct participant){.name = rival->name};
-            next->command =
-                command_open(timing->arena, rival->command, contest, timing->error);
+            next->command = command_open(timing->arena, rival->command, contest, timing->error);
             if (!next->command)
                 return false;
             field->baseline_count++;
@@ -309,13 +308,14 @@ static bool play_pool(struct timing *timing, const struct task_case *task_case, 
     return good;
 }
 
-/* A case whose inputs the device makes, and which is compared at chosen elements. */
+/* A case whose inputs the device makes, and which is compared at chosen elements. Closes `slice`.
+ */
 static bool time_drawn(struct timing *timing, const struct task_case *task_case, int number,
-                       const struct ir_binding *binding, const struct room *room)
+                       const struct ir_binding *binding, const struct room *room,
+                       struct oracle_slice *slice)
 {
     const struct ir_program *program = task_case->program;
     struct error *error = timing->error;
-    struct oracle_slice *slice = oracle_slice_compile(timing->arena, program, false, error);
     struct oracle_slice *plain =
         slice ? oracle_slice_compile(timing->arena, program, true, error) : NULL;
     struct sampling sampling = {.task = timing->task,
@@ -339,6 +339,9 @@ static bool time_drawn(struct timing *timing, const struct task_case *task_case,
     return good;
 }
 
+/* More than that is made by the device: copying would take most of the time there is. */
+enum { COPIED_BYTES = 256 << 10 };
+
 static bool time_case(struct timing *timing, const struct task_case *task_case, int number)
 {
     struct ir_binding *binding = ir_bind(timing->arena, task_case->program, task_case->sizes,
@@ -347,8 +350,16 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     if (!binding)
         return false;
     struct room room = plan_room(timing, task_case, binding);
-    if (timing->target && room.way == ROOM_SAMPLED)
-        return time_drawn(timing, task_case, number, binding, &room);
+    bool sampled = timing->target && room.way == ROOM_SAMPLED;
+    bool large = timing->target && ir_bytes(binding) > COPIED_BYTES && room.sampled <= room.limit;
+    struct oracle_slice *slice =
+        sampled || large
+            ? oracle_slice_compile(timing->arena, task_case->program, false, timing->error)
+            : NULL;
+    if (timing->error->code != ERROR_NONE)
+        return false;
+    if (sampled || slice) /* else a few elements would cost as much as all */
+        return time_drawn(timing, task_case, number, binding, &room, slice);
     return make_draws(timing, task_case, binding, drawn) &&
            play_pool(timing, task_case, number, binding,
                      refresh_pool_make(timing->arena, binding, drawn->timing, TIMING_DRAWS,
@@ -426,8 +437,7 @@ static void time_cases(void *context)
         for (int c = 0; c < call->count; c++)
             right |= i < call->candidates[c].verdict->case_count &&
                      call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
-        call->timing->target =
-            call->count > 0 ? device_target(call->candidates[0].source) : NULL;
+        call->timing->target = call->count > 0 ? device_target(call->candidates[0].source) : NULL;
         if (!task_case->timed || !right || !has_room(call->timing, task_case) ||
             (program && program != task_case->program))
             continue; /* another rank is another kernel */

@@ -114,9 +114,8 @@ bool drawn_upload(struct cell *cell, struct error *error)
 
 static bool read_back(struct cell *cell, uint64_t from, uint64_t to, struct error *error)
 {
-    return from >= to ||
-           cell->device.target->read(&cell->device, cell->output_memory, from,
-                                     cell->outputs + from, to - from, error);
+    return from >= to || cell->device.target->read(&cell->device, cell->output_memory, from,
+                                                   cell->outputs + from, to - from, error);
 }
 
 static bool read_gaps(struct cell *cell, int slot, struct error *error)
@@ -140,9 +139,9 @@ bool drawn_download(struct cell *cell, struct error *error)
             uint64_t end = region->offset + region->bytes;
             /* tensors end up to an alignment before that */
             uint64_t behind = region->data ? end - region->data - TARGET_ALIGNMENT : end;
-            if (region->data && (!read_back(cell, region->offset, region->offset + region->data,
-                                            error) ||
-                                 !read_back(cell, behind, end, error)))
+            if (region->data &&
+                (!read_back(cell, region->offset, region->offset + region->data, error) ||
+                 !read_back(cell, behind, end, error)))
                 return false;
         }
         if (!read_gaps(cell, slot, error))

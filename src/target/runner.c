@@ -26,7 +26,7 @@
 #include "os/file.h"
 #include "target/runner.h"
 
-enum { SOURCE_MAXIMUM = 64 << 20, COOL_BYTES = 128 << 20, MOST_REPEATS = 4 };
+enum { SOURCE_MAXIMUM = 64 << 20, COOL_BYTES = 128 << 20, MOST_REPEATS = 4, MOST_RECORDED = 4096 };
 
 enum { STATUS_GOOD, STATUS_REFUSED, STATUS_UNUSABLE };
 
@@ -203,7 +203,8 @@ static bool find_view(struct cell *cell, int slot, int number, struct target_mem
     struct target_memory *kept = &cell->views[(size_t)slot * each + (size_t)number];
     bool is_buffer = number >= cell->tensors;
     const struct cell_buffer *buffer = is_buffer ? &cell->buffers[number - cell->tensors] : NULL;
-    const struct cell_region *region = cell_region_of(cell, slot, is_buffer ? cell->tensors : number);
+    const struct cell_region *region =
+        cell_region_of(cell, slot, is_buffer ? cell->tensors : number);
     size_t offset = region->offset + region->data + (is_buffer ? buffer->offset : 0);
     size_t bytes = is_buffer ? buffer->bytes : region->bytes - region->data;
     bool is_input = number < cell->control->input_count;
@@ -375,17 +376,59 @@ static bool run_call(struct cell *cell, int slot, struct error *error)
     return true;
 }
 
+static bool launch_calls(struct cell *cell, struct error *error)
+{
+    for (uint32_t i = 0; i < cell->control->call_count; i++) {
+        cell->report->call = i;
+        if (!run_call(cell, cell->control->calls[i], error))
+            return false;
+    }
+    return true;
+}
+
+/* How many launches a call makes. */
+static uint64_t count_launches(const struct cell *cell)
+{
+    uint64_t count = 0, times[MOST_REPEATS + 2] = {1};
+    int open = 0;
+    for (uint32_t at = 0; at < cell->program->step_count; at++) {
+        const struct cell_step *step = &cell->steps[at];
+        if (step->kind == CELL_LAUNCH) {
+            count += times[open];
+        } else if (step->kind == CELL_REPEAT) {
+            times[open + 1] = times[open] * (uint64_t)(step->count > 0 ? step->count : 0);
+            open++;
+        } else {
+            open--;
+        }
+    }
+    return count;
+}
+
+/* Before the clock runs: launching one by one would be on it, and takes longer than short kernels.
+ */
+static bool record_calls(struct cell *cell, struct error *error)
+{
+    const struct target *target = cell->device.target;
+    cell->recorded = false;
+    if (!target->record || count_launches(cell) * cell->control->call_count > MOST_RECORDED)
+        return true;
+    if (!target->record(&cell->device, error))
+        return cell_fail(cell, 2, error);
+    if (!launch_calls(cell, error))
+        return cell_fail(cell, 1, error);
+    cell->recorded = target->recorded(&cell->device, error);
+    return cell->recorded || cell_fail(cell, 2, error);
+}
+
 static bool run_calls(struct cell *cell, struct error *error)
 {
     const struct target *target = cell->device.target;
     double seconds = -1;
     if (!target->begin(&cell->device, error))
         return cell_fail(cell, 2, error);
-    for (uint32_t i = 0; i < cell->control->call_count; i++) {
-        cell->report->call = i;
-        if (!run_call(cell, cell->control->calls[i], error))
-            return cell_fail(cell, 1, error);
-    }
+    if (cell->recorded ? !target->replay(&cell->device, error) : !launch_calls(cell, error))
+        return cell_fail(cell, 1, error);
     bool good = target->finish(&cell->device, &seconds, error) || cell_fail(cell, 2, error);
     cell->report->device_seconds = seconds;
     return good;
@@ -399,6 +442,8 @@ static void serve_phase(struct cell *cell)
     bool good = true;
     if (all || phase == CELL_UPLOAD)
         good = upload(cell, &error);
+    if (good && phase == CELL_UPLOAD)
+        good = record_calls(cell, &error);
     if (good && (all || phase == CELL_RUN))
         good = run_calls(cell, &error);
     if (good && (all || phase == CELL_DOWNLOAD))

@@ -22,8 +22,8 @@ struct cell {
     int tensors;                 /* inputs and outputs */
     char *back;                  /* an input as it came back */
     uint32_t generation;         /* of the blocks on the device; 0: none */
+    bool recorded;               /* the calls of the next RUN are: see target.h */
 };
-
 
 static inline const struct cell_region *cell_region_of(const struct cell *cell, int slot,
                                                        int tensor)

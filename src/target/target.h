@@ -121,6 +121,14 @@ struct target {
     bool (*set)(struct device *device, struct target_memory memory, size_t offset,
                 unsigned char value, size_t bytes, struct error *error);
     bool (*launch)(struct device *device, const struct target_launch *launch, struct error *error);
+    /*
+     * Optional: what is launched, cleared and copied between the two is not done but kept, and
+     * `replay` does it in one go, as often as it is called. NULL: the target cannot.
+     */
+    bool (*record)(struct device *device, struct error *error);
+    bool (*recorded)(struct device *device, struct error *error);
+    bool (*replay)(struct device *device, struct error *error);
+    bool sure_clock; /* device code cannot reach what reads the device's clock */
     /* Starts the device's own clock. */
     bool (*begin)(struct device *device, struct error *error);
     /* Waits until all is done; the seconds since `begin` by the device's clock, -1: not told. */

@@ -20,6 +20,7 @@ enum {
     CU_ATTRIBUTE_SHARED_OPTIN = 97,
     CU_FUNCTION_SHARED_DYNAMIC = 8, /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     CU_LIMIT_PERSISTING_L2 = 6,
+    CU_CAPTURE_RELAXED = 2,
     CU_MINIMUM_SHARED = 48 << 10, /* more has to be asked for */
 };
 
@@ -50,6 +51,14 @@ enum {
     F("cuLaunchKernel", launch,                                                                    \
       (cu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_handle, \
        void **, void **))                                                                          \
+    F("cuStreamCreate", stream_create, (cu_handle *, unsigned))                                    \
+    F("cuStreamBeginCapture_v2", capture_begin, (cu_handle, int))                                  \
+    F("cuStreamEndCapture", capture_end, (cu_handle, cu_handle *))                                 \
+    F("cuGraphInstantiateWithFlags", graph_make, (cu_handle *, cu_handle, unsigned long long))     \
+    F("cuGraphUpload", graph_upload, (cu_handle, cu_handle))                                       \
+    F("cuGraphLaunch", graph_launch, (cu_handle, cu_handle))                                       \
+    F("cuGraphExecDestroy", graph_end, (cu_handle))                                                \
+    F("cuGraphDestroy", graph_destroy, (cu_handle))                                                \
     F("cuEventCreate", event_create, (cu_handle *, unsigned))                                      \
     F("cuEventRecord", event_record, (cu_handle, cu_handle))                                       \
     F("cuEventElapsedTime", event_elapsed, (float *, cu_handle, cu_handle))

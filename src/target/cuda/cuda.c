@@ -19,7 +19,8 @@ struct cuda {
     CUDA_FUNCTIONS(DECLARE)
 #undef DECLARE
     int device;
-    cu_handle context, module, started, ended;
+    cu_handle context, module, stream, started, ended;
+    cu_handle graph; /* of what was recorded; NULL: nothing */
     int64_t shared_most;
     struct {
         char name[TARGET_NAME];
@@ -89,6 +90,7 @@ static bool start(struct cuda *cuda, struct error *error)
         check(cuda, error, cuda->device_get(&cuda->device, 0), "no CUDA device") &&
         check(cuda, error, cuda->context_retain(&cuda->context, cuda->device), "no CUDA context") &&
         check(cuda, error, cuda->context_set(cuda->context), "no CUDA context") &&
+        check(cuda, error, cuda->stream_create(&cuda->stream, 0), "no CUDA stream") &&
         check(cuda, error, cuda->event_create(&cuda->started, 0), "no CUDA event") &&
         check(cuda, error, cuda->event_create(&cuda->ended, 0), "no CUDA event");
     if (good &&
@@ -229,7 +231,7 @@ static bool cuda_clear(struct device *device, struct target_memory memory, size_
                        struct error *error)
 {
     struct cuda *cuda = device->state;
-    return check(cuda, error, cuda->clear(memory.handle, 0, bytes, NULL),
+    return check(cuda, error, cuda->clear(memory.handle, 0, bytes, cuda->stream),
                  "memory of the device cannot be cleared");
 }
 
@@ -238,7 +240,7 @@ static bool cuda_copy(struct device *device, struct target_memory memory, size_t
 {
     struct cuda *cuda = device->state;
     return check(cuda, error,
-                 cuda->copy_within(memory.handle + to, memory.handle + from, bytes, NULL),
+                 cuda->copy_within(memory.handle + to, memory.handle + from, bytes, cuda->stream),
                  "memory of the device cannot be copied");
 }
 
@@ -246,7 +248,7 @@ static bool cuda_set(struct device *device, struct target_memory memory, size_t 
                      unsigned char value, size_t bytes, struct error *error)
 {
     struct cuda *cuda = device->state;
-    return check(cuda, error, cuda->clear(memory.handle + offset, value, bytes, NULL),
+    return check(cuda, error, cuda->clear(memory.handle + offset, value, bytes, cuda->stream),
                  "memory of the device cannot be set");
 }
 
@@ -287,15 +289,50 @@ static bool cuda_launch(struct device *device, const struct target_launch *launc
     int status =
         cuda->launch(cuda->functions[number].function, (unsigned)grid[0], (unsigned)grid[1],
                      (unsigned)grid[2], (unsigned)block[0], (unsigned)block[1], (unsigned)block[2],
-                     (unsigned)launch->shared, NULL, pointers, NULL);
+                     (unsigned)launch->shared, cuda->stream, pointers, NULL);
     return check(cuda, error, status, launch->function);
+}
+
+/* ---- graphs ---- */
+
+static bool cuda_record(struct device *device, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    return check(cuda, error, cuda->capture_begin(cuda->stream, CU_CAPTURE_RELAXED),
+                 "launches cannot be recorded");
+}
+
+static bool cuda_recorded(struct device *device, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    cu_handle graph = NULL;
+    if (cuda->graph)
+        cuda->graph_end(cuda->graph);
+    cuda->graph = NULL;
+    bool good =
+        check(cuda, error, cuda->capture_end(cuda->stream, &graph),
+              "launches cannot be recorded") &&
+        check(cuda, error, cuda->graph_make(&cuda->graph, graph, 0), "no CUDA graph") &&
+        check(cuda, error, cuda->graph_upload(cuda->graph, cuda->stream), "no CUDA graph") &&
+        check(cuda, error, cuda->synchronize(), "no CUDA graph");
+    if (graph)
+        cuda->graph_destroy(graph);
+    return good;
+}
+
+static bool cuda_replay(struct device *device, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    return check(cuda, error, cuda->graph_launch(cuda->graph, cuda->stream),
+                 "recorded launches cannot be launched");
 }
 
 static bool cuda_begin(struct device *device, struct error *error)
 {
     struct cuda *cuda = device->state;
     cuda->context_reset_cache();
-    return check(cuda, error, cuda->event_record(cuda->started, NULL), "the clock cannot be read");
+    return check(cuda, error, cuda->event_record(cuda->started, cuda->stream),
+                 "the clock cannot be read");
 }
 
 static bool cuda_finish(struct device *device, double *seconds, struct error *error)
@@ -303,7 +340,7 @@ static bool cuda_finish(struct device *device, double *seconds, struct error *er
     struct cuda *cuda = device->state;
     float milliseconds = 0;
     *seconds = -1;
-    int recorded = cuda->event_record(cuda->ended, NULL);
+    int recorded = cuda->event_record(cuda->ended, cuda->stream);
     if (!check(cuda, error, cuda->synchronize(), "the kernel failed"))
         return false;
     if (recorded == CU_SUCCESS &&
@@ -346,6 +383,10 @@ const struct target target_cuda = {
     .copy = cuda_copy,
     .set = cuda_set,
     .launch = cuda_launch,
+    .record = cuda_record,
+    .recorded = cuda_recorded,
+    .replay = cuda_replay,
+    .sure_clock = true,
     .begin = cuda_begin,
     .finish = cuda_finish,
 };
