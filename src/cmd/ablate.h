@@ -1,7 +1,7 @@
 /*
  * `smelt bench ablate`: what the parts of the search are worth. Plans of a task are measured once
- * into a table (ablate_measure.c); searches with and without a part are replayed on tables
- * (ablate_replay.c); how many evaluations each needs is told with intervals (ablate.c).
+ * into a table (ablate_grid.c, ablate_measure.c); searches with and without a part are replayed on
+ * tables (ablate_replay.c); how many evaluations each needs is told with intervals (ablate.c).
  */
 #ifndef SMELT_CMD_ABLATE_H
 #define SMELT_CMD_ABLATE_H
@@ -27,7 +27,7 @@ struct ablate_case { /* a table, ready */
     struct skeleton_target target;
     const struct skeleton_program *program;
     const char *structure, *shape, *dtype;
-    struct store *others; /* what was learned on the other tables */
+    struct store *lessons, *others; /* what was learned on this one; on the other tables */
     /* per arm and seed: evaluations until 95 % of the best; those that never got there: all */
     int *needed[ABLATE_ARMS];
     int reached[ABLATE_ARMS];
@@ -43,6 +43,21 @@ struct ablate {
 /* The first task of a text, and the program of its first timed case, for out->target. */
 bool ablate_prepare(struct invocation *invocation, const char *name, const char *text,
                     struct ablate_case *out);
+
+/* The plans of a table (ablate_grid.c). */
+struct ablate_grid {
+    struct arena *arena;
+    const struct skeleton_program *program;
+    struct plans VECTOR(struct plan *) plans;
+    struct map seen; /* hash -> plan */
+    size_t next;     /* to be measured */
+};
+
+/* About `most` of them, those a search begins with first among them. */
+void ablate_grid_make(struct ablate_grid *grid, int most);
+/* For search_options.propose: one after the other. */
+int ablate_grid_next(void *grid, int expert, const struct propose_view *view,
+                     struct proposal *proposals, int most);
 
 /* Measures `plans` plans of the task in each file, one table each, in the folder of --save. */
 enum exit_code ablate_measure(struct invocation *invocation, int plans, double seconds,

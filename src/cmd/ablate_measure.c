@@ -1,5 +1,5 @@
 /*
- * Tables made: a survey of a task's plans by the real judge.
+ * Tables made: plans of a task judged by the real judge.
  */
 #include <math.h>
 #include <string.h>
@@ -81,6 +81,7 @@ struct survey {
     struct search_options options;
     struct search search;
     struct ablate_case one;
+    struct ablate_grid grid;
 };
 
 static bool measure_file(struct invocation *invocation, const char *path, const char *folder,
@@ -106,12 +107,18 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
         .task = survey->one.task,
         .arena = arena,
         .options = {.threads = threads, .time_seconds = seconds, .only_case = -1, .only_draw = -1}};
-    survey->options = (struct search_options){.policy = &search_policy_survey,
-                                              .budget = {.evaluations = plans},
-                                              .seed = 1,
-                                              .batch = 7,
-                                              .no_experience = true,
-                                              .judge = {judging_judge, &survey->judging}};
+    survey->grid = (struct ablate_grid){.arena = arena, .program = survey->one.program};
+    ablate_grid_make(&survey->grid, plans);
+    survey->options = (struct search_options){
+        .policy = search_policy_find("random"),
+        .budget = {.evaluations = plans},
+        .seed = 1,
+        .batch = 7,
+        .finalists = SEARCH_BATCH, /* luck is not to be the best of a table */
+        .no_experience = true,
+        .propose = ablate_grid_next,
+        .replay = &survey->grid,
+        .judge = {judging_judge, &survey->judging}};
     search->arena = arena;
     search->options = &survey->options;
     search->program = survey->one.program;

@@ -7,7 +7,7 @@
 #include "cmd/ablate.h"
 
 static const double good_enough = 0.95;
-enum { LESSON_SEED = 4711 };
+enum { LESSON_SEED = 4711, LESSON = 100 /* evaluations of a search that is learned from */ };
 
 const struct ablate_arm ablate_arms[ABLATE_ARMS + 1] = {
     {"islands", "islands", true, false},
@@ -39,14 +39,58 @@ static struct know situation(struct arena *arena, const struct ablate_case *one,
 
 /* ---- learning ---- */
 
-/* One whole search, everything it learned left in the store. */
-static bool learn_case(struct arena *arena, const struct ablate_case *one, struct store *store,
-                       struct error *error)
+static bool same_kind(const struct plan *a, const struct plan *b)
 {
-    struct know know = situation(arena, one, store);
+    if (a->group_count != b->group_count || a->inlined_count != b->inlined_count ||
+        !plan_rewrites_equal(a, b))
+        return false;
+    for (int g = 0; g < a->group_count; g++)
+        if (strcmp(a->groups[g].skeleton, b->groups[g].skeleton) != 0)
+            return false;
+    return true;
+}
+
+/*
+ * A plan of the slower half that is right, by the seed: the same for all arms. It has the groups
+ * and skeletons of the best, since the way from others may lead through plans no table has.
+ */
+static const char *poor_start(const struct ablate_case *one, uint64_t seed)
+{
+    const struct table *table = one->table;
+    struct random random = random_new(seed, 0x900d);
+    const struct table_row *best = &table->rows.at[0];
+    for (size_t i = 0; i < table->rows.count; i++)
+        best = table->rows.at[i].fitness > best->fitness ? &table->rows.at[i] : best;
+    for (int tries = 0; tries < 1000; tries++) {
+        size_t number = (size_t)random_below(&random, table->rows.count), faster = 0, right = 0;
+        const struct table_row *row = &table->rows.at[number];
+        if (row->fitness <= 0 || !same_kind(row->bound, best->bound))
+            continue;
+        for (size_t i = 0; i < table->rows.count; i++) {
+            bool counts =
+                table->rows.at[i].fitness > 0 && same_kind(table->rows.at[i].bound, best->bound);
+            faster += counts && table->rows.at[i].fitness > row->fitness;
+            right += counts;
+        }
+        if (2 * faster >= right)
+            return row->plan;
+    }
+    return NULL;
+}
+
+/* One whole search from a plan of the slower half, and what it learned in a store of its own. */
+static bool learn_case(struct ablate_case *one, struct error *error)
+{
+    struct arena arena = {0};
+    struct store *store = store_sqlite.open(":memory:", false, error);
+    if (!store)
+        return false;
+    one->lessons = store;
+    struct know know = situation(&arena, one, store);
     struct search_options options = {.policy = search_policy_find("islands"),
-                                     .budget = {.evaluations = (int64_t)one->table->rows.count},
+                                     .budget = {.evaluations = LESSON},
                                      .seed = LESSON_SEED,
+                                     .start = poor_start(one, LESSON_SEED),
                                      .no_kernels = true,
                                      .judge = {table_judge, one->table},
                                      .allows = table_allows,
@@ -54,7 +98,7 @@ static bool learn_case(struct arena *arena, const struct ablate_case *one, struc
                                      .replay = one->table,
                                      .know = &know,
                                      .clock = no_clock};
-    struct search search = {.arena = arena,
+    struct search search = {.arena = &arena,
                             .options = &options,
                             .engine = &store_sqlite,
                             .store = store,
@@ -65,7 +109,28 @@ static bool learn_case(struct arena *arena, const struct ablate_case *one, struc
                                     .target = "cpu",
                                     .signature = one->table->machine,
                                     .settings = ""}};
-    return search_run(&search, error) != SEARCH_FAILED;
+    bool fine = search_run(&search, error) != SEARCH_FAILED;
+    arena_release(&arena);
+    return fine;
+}
+
+/* Entries, and the plans that won. */
+static bool copy_lessons(struct arena *arena, struct store *from, struct store *to,
+                         struct error *error)
+{
+    struct store_experiences list = {0};
+    struct experience_query query = {.target = "cpu"};
+    if (!store_sqlite.experience_list(from, arena, &query, &list, error))
+        return false;
+    for (size_t i = 0; i < list.count; i++) {
+        char hash[65];
+        if (strncmp(list.at[i].action, "plan ", 5) != 0)
+            continue;
+        const char *text = store_sqlite.object_get(from, arena, list.at[i].action + 5, NULL, error);
+        if (!text || !store_sqlite.object_put(to, text, strlen(text), hash, error))
+            return false;
+    }
+    return store_sqlite.experience_add(to, list.at, (int)list.count, error);
 }
 
 /* What is known where this table was left out. */
@@ -77,7 +142,7 @@ static bool learn_others(struct ablate *ablate, int out, struct error *error)
     for (int i = 0; i < ablate->count && fine; i++) {
         struct arena arena = {0};
         if (i != out)
-            fine = learn_case(&arena, &ablate->cases[i], store, error);
+            fine = copy_lessons(&arena, ablate->cases[i].lessons, store, error);
         arena_release(&arena);
     }
     return fine;
@@ -92,24 +157,6 @@ static int first_good(const struct search *search, double goal)
         if (search->nodes.at[i]->record.judged && search->nodes.at[i]->record.fitness >= goal)
             return (int)i + 1;
     return 0;
-}
-
-/* A plan of the slower half that is right, by the seed: the same for all arms. */
-static const char *poor_start(const struct ablate_case *one, uint64_t seed)
-{
-    const struct table *table = one->table;
-    struct random random = random_new(seed, 0x900d);
-    for (int tries = 0; tries < 1000; tries++) {
-        size_t number = (size_t)random_below(&random, table->rows.count), faster = 0, right = 0;
-        const struct table_row *row = &table->rows.at[number];
-        for (size_t i = 0; i < table->rows.count; i++) {
-            faster += table->rows.at[i].fitness > row->fitness;
-            right += table->rows.at[i].fitness > 0;
-        }
-        if (row->fitness > 0 && 2 * faster >= right)
-            return row->plan;
-    }
-    return NULL;
 }
 
 static bool replay(const struct ablate *ablate, const struct ablate_case *one,
@@ -147,6 +194,8 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
 bool ablate_replay(struct ablate *ablate, struct error *error)
 {
     bool fine = true;
+    for (int c = 0; c < ablate->count && fine; c++)
+        fine = learn_case(&ablate->cases[c], error);
     for (int c = 0; c < ablate->count && fine; c++) {
         struct ablate_case *one = &ablate->cases[c];
         fine = learn_others(ablate, c, error);
@@ -165,5 +214,8 @@ bool ablate_replay(struct ablate *ablate, struct error *error)
             store_sqlite.close(one->others);
         one->others = NULL;
     }
+    for (int c = 0; c < ablate->count; c++)
+        if (ablate->cases[c].lessons)
+            store_sqlite.close(ablate->cases[c].lessons);
     return fine;
 }

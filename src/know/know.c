@@ -10,6 +10,9 @@
 /* What an entry counts by how near it was learned. */
 static const double SAME_STRUCTURE = 1, SAME_CLASS = 0.5, OTHER_CLASS = 0.1, OTHER_MACHINE = 0.3;
 
+/* Of one action: more of the same adds nothing. */
+static const double TRIES_COUNTED = 4;
+
 /* ---- what makes tasks alike ---- */
 
 static void hash_stage(struct sha256 *sha, const struct ir_part *part, const struct ir_stage *stage)
@@ -114,17 +117,31 @@ static void read_all(struct know *know)
             add_entry(know, &list.at[i], nearness(know, &list.at[i]));
 }
 
-double know_factor(struct know *know, enum diagnosis_class diagnosis, const char *action)
+bool know_never(struct know *know, enum diagnosis_class diagnosis, const char *action)
 {
     if (!know->ready)
         read_all(know);
     const char *key = key_of(know, diagnosis_name(diagnosis), action);
     const struct know_action *known = map_get(&know->actions, key);
-    if (!known || known->tries <= 0)
-        return 1;
-    bool never = known->wins == 0 && (known->infeasible >= 3 || known->tries >= 6);
-    /* A few tries are pulled towards "no difference". */
-    return never ? 0 : exp(known->log_gain / (known->tries + 2));
+    return known && known->wins == 0 && known->infeasible >= 3;
+}
+
+void know_teach(struct know *know, struct belief_set *beliefs, bool classes)
+{
+    struct store_experiences list = {0};
+    struct error error = {0};
+    struct experience_query query = {.target = know->target};
+    if (!know->store ||
+        !know->engine->experience_list(know->store, know->arena, &query, &list, &error))
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        const struct experience *entry = &list.at[i];
+        double right = (double)(entry->tries - entry->infeasible);
+        if (strncmp(entry->action, "plan ", 5) == 0 || right <= 0)
+            continue;
+        belief_learn(beliefs, classes ? entry->diagnosis : "", entry->action, 0,
+                     entry->log_gain / right, nearness(know, entry) * fmin(right, TRIES_COUNTED));
+    }
 }
 
 struct won {

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "ir/ir.h"
+#include "know/belief.h"
 #include "record/search.h"
 #include "store/store.h"
 
@@ -33,9 +34,11 @@ const char *know_structure(struct arena *arena, const char *class, const struct 
 /* The power of ten of the elements: "1e6". */
 const char *know_shape(struct arena *arena, const struct ir_binding *binding);
 
-/* How much better than its prediction an action has been; 1: nothing is known. 0: it never worked.
- */
-double know_factor(struct know *know, enum diagnosis_class diagnosis, const char *action);
+/* Whether an action was tried often enough, and never worked. */
+bool know_never(struct know *know, enum diagnosis_class diagnosis, const char *action);
+/* What other tasks taught, put into beliefs: the nearer, the more it counts. `classes` false: the
+ * diagnosis is not to count. */
+void know_teach(struct know *know, struct belief_set *beliefs, bool classes);
 /* Texts of plans that won on tasks like this one, nearest first; how many, up to `most`. */
 int know_plans(struct know *know, const char **texts, int most);
 /* Adds what came of an action. `gain`: fitness over the parent's; 0: it was not right. */

@@ -18,6 +18,7 @@ struct proposal {
     const char *key;    /* the same for any task: "row.lanes 8 -> 16" */
     const char *why;    /* one sentence */
     double promise;     /* how many times as fast it may be; above 0, only for ranking */
+    const char *hash;   /* of the plan, where it is known already; or NULL */
 };
 
 /* What is known when the question is asked. Everything made goes to the program's arena. */

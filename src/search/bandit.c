@@ -1,7 +1,8 @@
 /*
  * Which expert to ask: by what its proposals earned in this situation so far (UCB over the
- * logarithm of the gain), beginning with what each says of itself. Experience is not here but in
- * the order of an expert's proposals.
+ * logarithm of the gain), beginning with what each says of itself. One that had nothing new to say
+ * about a candidate a few times is not asked about it again: an answer that costs nothing would
+ * never lose its place otherwise. Experience is not here but in what is believed of proposals.
  */
 #include <math.h>
 
@@ -15,6 +16,21 @@ static enum diagnosis_class class_of(const struct search *search, const struct s
     return search->options->no_diagnosis ? DIAGNOSIS_NONE : node->diagnosis.class;
 }
 
+enum { DRY = 3 }; /* empty answers; some experts draw their proposals */
+
+static bool may_ask(const struct search *search, const struct search_node *node, int expert)
+{
+    return experts[expert]->concern(class_of(search, node)) > 0 && node->dry[expert] < DRY;
+}
+
+bool bandit_is_dry(const struct search *search, const struct search_node *node)
+{
+    for (int i = 0; experts[i] && i < SEARCH_ARMS; i++)
+        if (may_ask(search, node, i))
+            return false;
+    return true;
+}
+
 int bandit_choose(struct search *search, const struct search_node *parent)
 {
     enum diagnosis_class class = class_of(search, parent);
@@ -25,7 +41,7 @@ int bandit_choose(struct search *search, const struct search_node *parent)
     for (int i = 0; experts[i] && i < SEARCH_ARMS; i++) {
         const struct search_arm *arm = &search->arms[class][i];
         int concern = experts[i]->concern(class);
-        if (concern == 0)
+        if (!may_ask(search, parent, i))
             continue;
         double tries = arm->tries + PRIOR_TRIES;
         double mean = (arm->gain + PRIOR_TRIES * PRIOR_GAIN * concern) / tries;

@@ -10,20 +10,35 @@
 
 /* ---- order ---- */
 
-static int compare_promise(const void *a, const void *b)
+/* How much of the doubt about a guess is taken for hope; what a parent that is wrong counts. */
+static const double CURIOSITY = 0.7, LOST = -3;
+static const double FAULTY = -1.1;
+
+const char *search_class(const struct search *search, enum diagnosis_class class)
 {
-    const struct proposal *first = a, *second = b;
-    return (first->promise < second->promise) - (first->promise > second->promise);
+    return search->options->no_diagnosis ? "" : diagnosis_name(class);
 }
 
-void search_order(struct search *search, enum diagnosis_class diagnosis, struct proposal *proposals,
-                  int count)
+void search_order(struct search *search, const struct search_node *parent,
+                  struct proposal *proposals, int count, double *scores)
 {
     struct know *know = search->options->no_experience ? NULL : search->options->know;
-    for (int i = 0; know && i < count; i++)
-        proposals[i].promise *= know_factor(know, diagnosis, proposals[i].key);
-    if (count > 1)
-        qsort(proposals, (size_t)count, sizeof *proposals, compare_promise);
+    enum diagnosis_class class = parent->diagnosis.class;
+    double before = parent->record.fitness > 0 ? log(parent->record.fitness) : LOST;
+    for (int i = 0; i < count; i++) {
+        const struct proposal *proposal = &proposals[i];
+        if (search->options->policy->blind) {
+            scores[i] = random_uniform(&search->random);
+            continue;
+        }
+        struct belief guess = belief_guess(&search->beliefs, search_class(search, class),
+                                           proposal->key, proposal->promise);
+        /* Drawn, not the mean: what nobody knows much about gets its turn. */
+        scores[i] =
+            before + guess.mean + CURIOSITY * sqrt(guess.variance) * random_normal(&search->random);
+        if (know && know_never(know, class, proposal->key))
+            scores[i] = -INFINITY;
+    }
 }
 
 /* ---- before ---- */
@@ -149,6 +164,18 @@ static bool is_suspicious(const struct search *search, const struct search_node 
         return false;
     bool below = record->floor > 0 && record->microseconds < record->floor;
     return below || (search->judged >= SETTLED && record->fitness > leap * before);
+}
+
+void search_believe(struct search *search, const struct search_node *node)
+{
+    const struct search_node *parent = node->parent;
+    if (!node->key || !parent || parent->record.fitness <= 0)
+        return;
+    /* What is not right is as bad as what is three times slower. */
+    double gain =
+        node->record.fitness > 0 ? log(node->record.fitness / parent->record.fitness) : FAULTY;
+    belief_learn(&search->beliefs, search_class(search, parent->diagnosis.class), node->key,
+                 node->promise, fmax(FAULTY, gain), 1);
 }
 
 static bool learn(struct search *search, struct search_node *node, struct error *error)

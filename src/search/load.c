@@ -66,6 +66,7 @@ static void take_candidate(struct search *search, const struct candidate *candid
         search->since_best++;
     }
     bandit_learn(search, node);
+    search_believe(search, node);
     search->options->policy->learn(search, node);
 }
 

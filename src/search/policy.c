@@ -42,6 +42,19 @@ static struct search_node *any_node(struct search *search)
     return NULL;
 }
 
+/* The best there is still something to ask about; NULL: none. */
+static struct search_node *best_open(const struct search *search)
+{
+    struct search_node *best = NULL;
+    for (size_t i = 0; i < search->nodes.count; i++) {
+        struct search_node *node = search->nodes.at[i];
+        if (node->record.judged && (!best || node->record.fitness > best->record.fitness) &&
+            node->plan && !bandit_is_dry(search, node))
+            best = node;
+    }
+    return best;
+}
+
 /* ---- islands ---- */
 
 /* Plans that differ only in numbers are of one kind; so are kernels without a plan. */
@@ -87,6 +100,8 @@ static void settle(struct search *search, struct search_island *island, struct s
     population->count--;
 }
 
+static const double OWN_ROLE = 0.4; /* how often an island asks the expert it is named after */
+
 enum { STALE = 12 }; /* judged without a better one before somebody comes over */
 
 static void islands_learn(struct search *search, struct search_node *node)
@@ -119,20 +134,26 @@ static struct search_node *tournament(struct search *search, const struct search
 
 static bool islands_choose(struct search *search, struct search_choice *choice)
 {
+    enum { DRAWS = 4 };
     int number = (int)(search->judged % SEARCH_ISLANDS);
     number =
         (int)((uint64_t)number + random_below(&search->random, SEARCH_ISLANDS)) % SEARCH_ISLANDS;
     const struct search_island *island = &search->islands[number];
+    const struct search_nodes *population = &island->population;
     *choice = (struct search_choice){.island = number};
-    if (island->population.count == 0) {
-        choice->parent = any_node(search);
-        if (choice->parent)
-            choice->expert = bandit_choose(search, choice->parent);
-        return choice->parent != NULL;
+    for (int i = 0; i < DRAWS && population->count && !choice->parent; i++) {
+        struct search_node *drawn = tournament(search, population);
+        if (!drawn->plan || !bandit_is_dry(search, drawn))
+            choice->parent = drawn;
     }
-    choice->parent = tournament(search, &island->population);
-    choice->mate = tournament(search, &island->population);
-    bool own = random_uniform(&search->random) < 0.4;
+    if (!choice->parent)
+        choice->parent = best_open(search);
+    if (!choice->parent)
+        return false;
+    if (population->count)
+        choice->mate = tournament(search, population);
+    bool own = random_uniform(&search->random) < OWN_ROLE && population->count &&
+               !choice->parent->dry[island->role];
     choice->expert = own ? island->role : bandit_choose(search, choice->parent);
     return true;
 }
@@ -182,6 +203,8 @@ static bool mcts_choose(struct search *search, struct search_choice *choice)
             break;
         at = next;
     }
+    if (!at || (at->plan && bandit_is_dry(search, at)))
+        at = best_open(search);
     *choice = (struct search_choice){.parent = at, .mate = search->best, .island = -1};
     if (at)
         choice->expert = bandit_choose(search, at);
@@ -198,6 +221,8 @@ static void learn_nothing(struct search *search, struct search_node *node)
 static bool greedy_choose(struct search *search, struct search_choice *choice)
 {
     struct search_node *at = search->best ? search->best : any_node(search);
+    if (!at || (at->plan && bandit_is_dry(search, at)))
+        at = best_open(search);
     *choice = (struct search_choice){.parent = at, .island = -1};
     if (at)
         choice->expert = bandit_choose(search, at);
@@ -206,52 +231,22 @@ static bool greedy_choose(struct search *search, struct search_choice *choice)
 
 static bool random_choose(struct search *search, struct search_choice *choice)
 {
-    if (search->nodes.count == 0)
-        return false;
-    *choice = (struct search_choice){
-        .parent = search->nodes.at[random_below(&search->random, search->nodes.count)],
-        .expert = expert_number("tuning"),
-        .island = -1};
-    return true;
-}
-
-/* ---- survey ---- */
-
-static bool survey_choose(struct search *search, struct search_choice *choice)
-{
-    enum { FEW = 8 };
-    struct search_node *at = any_node(search);
-    if (!at)
-        return false;
-    for (int tries = 0; tries < FEW; tries++) { /* the best of eight, or the first that is right */
-        struct search_node *drawn =
-            search->nodes.at[random_below(&search->random, search->nodes.count)];
-        if (drawn->record.fitness <= 0)
-            continue;
-        if (at->record.fitness <= 0 || drawn->record.fitness > at->record.fitness || tries == 0)
-            at = drawn;
-        if (tries == 0 && random_uniform(&search->random) < 0.5)
+    enum { DRAWS = 32 };
+    *choice = (struct search_choice){.expert = expert_number("tuning"), .island = -1};
+    for (int i = 0; i < DRAWS && search->nodes.count; i++) {
+        choice->parent = search->nodes.at[random_below(&search->random, search->nodes.count)];
+        if (!choice->parent->dry[choice->expert])
             break;
     }
-    int count = 0;
-    while (experts[count])
-        count++;
-    *choice = (struct search_choice){.parent = at,
-                                     .mate = search->best,
-                                     .expert = (int)random_below(&search->random, (uint64_t)count),
-                                     .island = -1};
-    return true;
+    return choice->parent != NULL;
 }
 
-const struct search_policy search_policy_survey = {
-    "survey", "from anywhere and from the best, with any expert", survey_choose, learn_nothing};
-
 static const struct search_policy
-    policy_islands = {"islands", "populations with roles that exchange their best", islands_choose,
-                      islands_learn},
-    policy_mcts = {"mcts", "tree search by reward and curiosity", mcts_choose, mcts_learn},
-    policy_greedy = {"greedy", "always from the best", greedy_choose, learn_nothing},
-    policy_random = {"random", "from anywhere, by any step", random_choose, learn_nothing};
+    policy_islands = {"islands", "populations with roles that exchange their best", false,
+                      islands_choose, islands_learn},
+    policy_mcts = {"mcts", "tree search by reward and curiosity", false, mcts_choose, mcts_learn},
+    policy_greedy = {"greedy", "always from the best", false, greedy_choose, learn_nothing},
+    policy_random = {"random", "from anywhere, by any step", true, random_choose, learn_nothing};
 
 const struct search_policy *const search_policies[] = {&policy_islands, &policy_mcts,
                                                        &policy_greedy, &policy_random, NULL};

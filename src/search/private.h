@@ -26,9 +26,14 @@ struct search_node *search_planned(const struct search *search, struct search_no
  * their times that count. */
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
                         bool again, struct error *error);
-/* Proposals by promise and experience, best first; what never worked has promise 0. */
-void search_order(struct search *search, enum diagnosis_class diagnosis, struct proposal *proposals,
-                  int count);
+/* What each proposal is hoped to come to (a logarithm of fitness), by all that was seen so far;
+ * -infinity: it never worked. */
+void search_order(struct search *search, const struct search_node *parent,
+                  struct proposal *proposals, int count, double *scores);
+/* A child was judged: what its step was worth. */
+void search_believe(struct search *search, const struct search_node *node);
+/* The name of a diagnosis; "": it is not to count. */
+const char *search_class(const struct search *search, enum diagnosis_class class);
 /* The best so far, before anything is compared once more: what is hardly faster than what had the
  * place before has to wait. NULL: none. */
 struct search_node *search_standing(const struct search *search);

@@ -4,6 +4,7 @@
  *
  * What a batch needs lives in an arena that is emptied after it; only plans and records stay.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 enum {
     SEEDS = 6,
     KNOWN_PLANS = 4,
-    ASKED = 8,       /* proposals of one answer */
+    ASKED = 32,      /* proposals of one answer */
+    ASKS = 6,        /* answers from which one proposal is taken */
     FRUITLESS = 200, /* answers without anything new before the search is exhausted */
     FINALISTS = 3,
 };
@@ -96,65 +98,98 @@ static bool may_try(const struct search *search, const char *hash)
     return !options->allows || options->allows(options->replay, hash);
 }
 
-static bool propose_node(struct search *search, struct arena *scratch, struct search_node **node)
+struct found { /* the most hopeful of the proposals looked at */
+    struct search_choice choice;
+    struct proposal proposal;
+    double score;
+};
+
+/* One expert about one parent. False: the policy has nobody to ask about. */
+static bool ask(struct search *search, const struct skeleton_program *program, struct found *found)
 {
+    const struct search_options *options = search->options;
     struct search_choice choice;
     struct proposal proposals[PROPOSE_MOST];
-    /* Of those in a table there are few: all are looked at. */
-    int asked = search->options->allows ? PROPOSE_MOST : ASKED;
-    struct skeleton_program program = *search->program;
-    if (!search->options->policy->choose(search, &choice))
+    double scores[PROPOSE_MOST];
+    if (!options->policy->choose(search, &choice))
         return false;
     choice.parent = search_planned(search, choice.parent);
     if (!choice.parent)
         return true;
-    if (choice.mate && !choice.mate->plan)
+    if (choice.mate)
         choice.mate = search_planned(search, choice.mate);
-    program.arena = scratch;
+    if (choice.mate == choice.parent)
+        choice.mate = NULL;
     struct diagnosis none = {.class = DIAGNOSIS_NONE};
-    const struct diagnosis *diagnosis =
-        search->options->no_diagnosis ? &none : &choice.parent->diagnosis;
-    struct propose_view view = {
-        .program = &program,
-        .parent = choice.parent->plan,
-        .mate = choice.mate && choice.mate != choice.parent ? choice.mate->plan : NULL,
-        .diagnosis = diagnosis,
-        .random = &search->random};
-    const struct search_options *options = search->options;
-    int count = options->propose
-                    ? options->propose(options->replay, choice.expert, &view, proposals, asked)
-                    : experts[choice.expert]->propose(&view, proposals, asked);
-    search_order(search, diagnosis->class, proposals, count);
+    struct propose_view view = {.program = program,
+                                .parent = choice.parent->plan,
+                                .mate = choice.mate ? choice.mate->plan : NULL,
+                                .diagnosis =
+                                    options->no_diagnosis ? &none : &choice.parent->diagnosis,
+                                .random = &search->random};
+    int count = options->propose ? options->propose(options->replay, choice.expert, &view,
+                                                    proposals, PROPOSE_MOST)
+                                 : experts[choice.expert]->propose(&view, proposals, ASKED);
+    bool news = false;
+    search_order(search, choice.parent, proposals, count, scores);
     for (int i = 0; i < count; i++) {
-        char hash[65];
-        plan_hash(proposals[i].plan, program.graph, hash);
-        if (proposals[i].promise <= 0 || map_get(&search->by_hash, hash) ||
-            !may_try(search, hash)) {
+        char own[65];
+        const char *hash = proposals[i].hash;
+        if (!hash) {
+            plan_hash(proposals[i].plan, program->graph, own);
+            hash = own;
+        }
+        if (scores[i] == -INFINITY || map_get(&search->by_hash, hash) || !may_try(search, hash)) {
             search->duplicates++;
             continue;
         }
-        struct text text = text_new(scratch);
-        plan_print(&text, proposals[i].plan, program.graph);
-        struct search_node *old;
-        *node = search_add_plan(search, text.at, &old);
-        if (!*node)
-            continue;
-        (*node)->parent = choice.parent;
-        (*node)->mate = view.mate ? choice.mate : NULL;
-        (*node)->expert = choice.expert;
-        (*node)->island = choice.island;
-        (*node)->record.island = choice.island;
-        (*node)->record.proposer =
-            arena_printf(search->arena, "expert:%s", experts[choice.expert]->name);
-        (*node)->record.action = arena_string(search->arena, proposals[i].action);
-        (*node)->record.why = proposals[i].why;
-        (*node)->key = arena_string(search->arena, proposals[i].key);
-        choice.parent->children++;
-        if (choice.island >= 0)
-            search->islands[choice.island].trying = *node;
-        return true;
+        news = true;
+        if (scores[i] > found->score)
+            *found = (struct found){choice, proposals[i], scores[i]};
     }
+    unsigned char *dry = &choice.parent->dry[choice.expert];
+    *dry = (unsigned char)(news ? 0 : *dry + (*dry < UCHAR_MAX));
     return true;
+}
+
+static struct search_node *add_found(struct search *search, struct arena *scratch,
+                                     const struct found *found)
+{
+    const struct search_choice *choice = &found->choice;
+    const struct proposal *proposal = &found->proposal;
+    struct text text = text_new(scratch);
+    plan_print(&text, proposal->plan, search->program->graph);
+    struct search_node *old, *node = search_add_plan(search, text.at, &old);
+    if (!node)
+        return NULL;
+    node->parent = choice->parent;
+    node->mate = choice->mate;
+    node->expert = choice->expert;
+    node->island = choice->island;
+    node->promise = proposal->promise;
+    node->record.island = choice->island;
+    node->record.proposer = arena_printf(search->arena, "expert:%s", experts[choice->expert]->name);
+    node->record.action = arena_string(search->arena, proposal->action);
+    node->record.why = proposal->why;
+    node->key = arena_string(search->arena, proposal->key);
+    choice->parent->children++;
+    if (choice->island >= 0)
+        search->islands[choice->island].trying = node;
+    return node;
+}
+
+/* Several are asked, and the most hopeful proposal is taken. False: there is nobody to ask. */
+static bool propose_node(struct search *search, struct arena *scratch, struct search_node **node)
+{
+    struct found found = {.score = -INFINITY};
+    struct skeleton_program program = *search->program;
+    int asks = search->options->policy->blind ? 1 : ASKS;
+    program.arena = scratch;
+    bool anybody = false;
+    for (int i = 0; i < asks; i++)
+        anybody |= ask(search, &program, &found);
+    *node = found.score > -INFINITY ? add_found(search, scratch, &found) : NULL;
+    return anybody;
 }
 
 /* ---- seeds ---- */
@@ -264,7 +299,8 @@ static struct search_node *next_best(const struct search *search,
 static bool judge_finalists(struct search *search, struct error *error)
 {
     struct search_nodes finalists = {0};
-    for (int i = 0; i < FINALISTS; i++)
+    int most = search->options->finalists > 0 ? search->options->finalists : FINALISTS;
+    for (int i = 0; i < most && i < SEARCH_BATCH - 2; i++)
         add_finalist(search, &finalists, next_best(search, &finalists));
     add_finalist(search, &finalists, search->first);
     add_finalist(search, &finalists, search->champion);
@@ -390,6 +426,9 @@ bool search_open(struct search *search, struct error *error)
     search->random = random_new(search->options->seed, 0x5ea3c4);
     search->by_hash = map_new(search->arena);
     search->by_binary = map_new(search->arena);
+    search->beliefs = belief_new(search->arena);
+    if (search->options->know && !search->options->no_experience)
+        know_teach(search->options->know, &search->beliefs, !search->options->no_diagnosis);
     if (search->run.id == 0)
         search->run.state = RUN_RUNNING;
     return !search->engine ||

@@ -63,8 +63,11 @@ struct search_node {
     struct interval speedup; /* over the baseline; all 0: not timed in this sitting */
     struct search_node *parent, *mate;
     const char *key; /* of the action, for experience; NULL: none */
-    int expert;      /* number in experts[], -1: none */
-    int island;      /* -1: none */
+    double promise;  /* of the cost model, of the action; 0: none */
+    /* Times an expert had nothing new to say about it, by number. */
+    unsigned char dry[SEARCH_ARMS];
+    int expert; /* number in experts[], -1: none */
+    int island; /* -1: none */
     int children;
     /* of mcts */
     int visits;
@@ -154,6 +157,7 @@ struct search_options {
     struct search_budget budget;
     uint64_t seed;
     int batch;                        /* kernels judged at once; 0: 4 */
+    int finalists;                    /* compared once more at the end; 0: 3 */
     bool no_diagnosis, no_experience; /* for comparisons */
     bool no_kernels;                  /* the judge looks at plans alone: none are written */
     const char *start;                /* for comparisons: the text of the only first plan */
@@ -193,6 +197,7 @@ struct search {
     struct search_node *winner;   /* of the kernels compared in pairs last, or NULL */
     struct search_node *first;    /* the best of the first plans, once they were judged; or NULL */
     struct search_node *champion; /* the winner of an earlier sitting, or NULL */
+    struct belief_set beliefs;
     struct search_island islands[SEARCH_ISLANDS];
     struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
     int64_t judged, since_best, duplicates, twins, repeats;
@@ -241,6 +246,7 @@ void search_source(const struct search *search, const struct search_node *node, 
 
 struct search_policy {
     const char *name, *note;
+    bool blind; /* takes any proposal, whatever is believed of it */
     /* Which parent to ask whom about. False: there is nothing to choose from. */
     bool (*choose)(struct search *search, struct search_choice *choice);
     /* A child was judged. */
@@ -249,14 +255,13 @@ struct search_policy {
 
 extern const struct search_policy *const search_policies[]; /* the default first; ends with NULL */
 const struct search_policy *search_policy_find(const char *name);
-/* Not to find the best but to see much: half of the time from anywhere, half from the best few,
- * with any expert. For tables (table.h). */
-extern const struct search_policy search_policy_survey;
 
 /* ---- bandit (bandit.c) ---- */
 
 /* An expert for this parent, by what earned most in its situation. */
 int bandit_choose(struct search *search, const struct search_node *parent);
+/* Whether nobody who is concerned has anything new to say about it. */
+bool bandit_is_dry(const struct search *search, const struct search_node *node);
 void bandit_learn(struct search *search, const struct search_node *node);
 
 /* Which of the nodes that are ok is the best; NULL: none. */

@@ -227,6 +227,7 @@ int table_bind(struct arena *arena, struct table *table, const struct skeleton_p
             continue;
         struct table_row *row = &table->rows.at[kept++];
         *row = table->rows.at[i];
+        row->bound = plan;
         plan_hash(plan, program->graph, hash);
         map_set(&table->by_hash, hash, row);
         table->best = fmax(table->best, row->fitness);
@@ -274,18 +275,15 @@ struct answers {
     bool guesses;
 };
 
-enum { GUESSES = 8, DRAWN = 4 }; /* rounds of them; how many are told at once */
+enum { GUESSES = 4, DRAWN = 8 }; /* rounds of them; how many are told at once */
 
 static bool is_kept(const struct table *table, const struct answers *answers, const char *hash)
 {
     if (!table_allows((void *)table, hash))
         return true;
-    for (int i = 0; i < answers->count; i++) {
-        char other[65];
-        plan_hash(answers->at[i].plan, table->program->graph, other);
-        if (strcmp(other, hash) == 0)
+    for (int i = 0; i < answers->count; i++)
+        if (strcmp(answers->at[i].hash, hash) == 0)
             return true;
-    }
     return false;
 }
 
@@ -317,6 +315,7 @@ static struct answers *ask(struct table *table, int expert, const struct propose
             struct proposal *kept = &answers->at[answers->count++];
             *kept = proposals[i];
             kept->plan = plan;
+            kept->hash = arena_string(table->arena, hash);
             kept->action = arena_string(table->arena, proposals[i].action);
             kept->key = arena_string(table->arena, proposals[i].key);
         }

@@ -33,6 +33,7 @@ struct table_row {
     enum outcome outcome;
     double fitness, microseconds, floor;
     enum diagnosis_class diagnosis;
+    const struct plan *bound; /* once bound: the plan itself */
 };
 
 struct table {

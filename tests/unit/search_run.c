@@ -139,7 +139,7 @@ static bool judge_luckily(void *context, struct arena *arena, const struct sourc
     return true;
 }
 
-/* Against each other, the last finalist wins, whatever the baseline says. */
+/* Against each other, the second finalist wins, whatever the baseline says. */
 static bool judge_pairs(void *context, struct arena *arena, const struct source *const *kernels,
                         struct plan *const *plans, int count, bool finalists,
                         struct search_judgement *judgements, struct error *error)
@@ -149,7 +149,7 @@ static bool judge_pairs(void *context, struct arena *arena, const struct source 
     for (int i = 0; i < count && finalists; i++) {
         double *against = arena_array(arena, (size_t)count, sizeof *against);
         for (int k = 0; k < count; k++)
-            against[k] = k == i ? NAN : i > k ? 1.1 : 1 / 1.1;
+            against[k] = k == i ? NAN : i == 1 ? 1.1 : k == 1 ? 1 / 1.1 : 1;
         judgements[i].against = against;
     }
     return true;
@@ -250,7 +250,7 @@ TEST(search_repeats_itself_and_gets_better)
         for (size_t n = 0; n < search->nodes.count; n++)
             if (!search->nodes.at[n]->parent)
                 seed = fmax(seed, search->nodes.at[n]->record.fitness);
-        CHECK(search->judged >= 5);
+        CHECK_INT(search->judged, 60); /* nobody runs dry */
         CHECK(search->best != NULL);
         CHECK(search->best->record.fitness >= seed);
         arena_release(&first);
@@ -373,7 +373,7 @@ TEST(search_ranks_finalists_in_pairs)
     int better = 0;
     for (size_t i = 0; i < search->nodes.count; i++)
         better += search->nodes.at[i]->record.fitness > search->best->record.fitness;
-    CHECK(better >= 2); /* the third of three, or the best first plan */
+    CHECK_INT(better, 1);
     arena_release(&arena);
 }
 
@@ -555,7 +555,7 @@ TEST(search_keeps_its_champion)
     struct trace trace = {0};
     struct store *store = store_sqlite.open(path, false, &error);
     CHECK(store != NULL);
-    judge_now = judge_pairs; /* the last finalist wins: not the one with the best number */
+    judge_now = judge_pairs; /* the second finalist wins: not the one with the best number */
     struct search *search = run(&arena, "islands", 30, store, 0, &trace);
     char champion[65];
     memcpy(champion, search->best->hash, sizeof champion);
@@ -565,7 +565,7 @@ TEST(search_keeps_its_champion)
     struct run kept = runs.at[0];
     CHECK_INT(kept.best, search->best->record.id);
     judge_now = judge_close;
-    above_first = 1.02;
+    above_first = search->best == search->first ? 1 : 1.02;
     trace = (struct trace){0};
     going_on = &kept;
     search = run(&arena, "islands", 50, store, kept.id, &trace);

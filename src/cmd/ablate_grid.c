@@ -1,0 +1,174 @@
+/*
+ * The plans a table is made of. From each kind of first plan (groups and skeletons) some decisions
+ * are chosen and some values of each, and all their combinations are in the table. So a search that
+ * is replayed may step from any plan of it to any neighbour, as a real one may: a table of plans
+ * met by chance has most of a plan's neighbours missing, and measures who guesses what is in it.
+ */
+#include <string.h>
+
+#include "cmd/ablate.h"
+
+enum { FIRSTS = 6, GRID_SLOTS = 64, GRID_VALUES = 4, GRID_TRIES = 400 };
+
+struct grid_slot {
+    int group;
+    const char *key;
+    const char *values[GRID_VALUES];
+    int count;
+    struct plan_slot open;
+};
+
+struct grid {
+    struct arena *arena;
+    const struct skeleton_program *program;
+    const struct plan *base;
+    struct grid_slot slots[GRID_SLOTS];
+    int count;
+};
+
+static bool is_legal(const struct grid *grid, struct plan *plan)
+{
+    struct error error;
+    return skeleton_check(grid->program, plan, &error);
+}
+
+static void open_slots(struct grid *grid)
+{
+    for (int g = 0; g < grid->base->group_count; g++) {
+        struct plan_slots slots = {0};
+        struct skeleton_group group = skeleton_group_of(grid->program, grid->base, g);
+        skeleton_open(grid->program, &group, &grid->base->groups[g], &slots);
+        for (size_t s = 0; s < slots.count && grid->count < GRID_SLOTS; s++) {
+            const char *now = plan_get(&grid->base->groups[g], slots.at[s].key);
+            if (slots.at[s].value_count < 2 || !now)
+                continue;
+            grid->slots[grid->count++] = (struct grid_slot){.group = g,
+                                                            .key = slots.at[s].key,
+                                                            .values = {now},
+                                                            .count = 1,
+                                                            .open = slots.at[s]};
+        }
+    }
+}
+
+/* One more value of a decision, drawn; false: the first drawn was there already, or cannot be. */
+static bool grow_slot(const struct grid *grid, struct grid_slot *slot, struct random *random)
+{
+    const char *value = slot->open.values[random_below(random, (uint64_t)slot->open.value_count)];
+    if (slot->count == GRID_VALUES)
+        return false;
+    for (int i = 0; i < slot->count; i++)
+        if (strcmp(slot->values[i], value) == 0)
+            return false;
+    struct plan *plan = plan_copy(grid->arena, grid->base);
+    plan_set(grid->arena, &plan->groups[slot->group], slot->key, value);
+    if (!is_legal(grid, plan))
+        return false;
+    slot->values[slot->count++] = value;
+    return true;
+}
+
+static int combinations(const struct grid *grid)
+{
+    int product = 1;
+    for (int i = 0; i < grid->count; i++)
+        product *= grid->slots[i].count;
+    return product;
+}
+
+/* Values are added while there are fewer combinations than wanted. */
+static void grow(struct grid *grid, int most, struct random *random)
+{
+    for (int tries = 0; tries < GRID_TRIES && grid->count; tries++) {
+        struct grid_slot *slot = &grid->slots[random_below(random, (uint64_t)grid->count)];
+        if (grow_slot(grid, slot, random) && combinations(grid) > most)
+            slot->count--;
+    }
+}
+
+static void take(struct ablate_grid *out, struct plan *plan)
+{
+    char hash[65];
+    plan_hash(plan, out->program->graph, hash);
+    if (map_get(&out->seen, hash))
+        return;
+    map_set(&out->seen, arena_string(out->arena, hash), plan);
+    vector_push(out->arena, &out->plans, plan);
+}
+
+static void take_combinations(struct ablate_grid *out, const struct grid *grid)
+{
+    int total = combinations(grid);
+    for (int number = 0; number < total; number++) {
+        struct plan *plan = plan_copy(out->arena, grid->base);
+        int rest = number;
+        for (int i = 0; i < grid->count; i++) {
+            const struct grid_slot *slot = &grid->slots[i];
+            plan_set(out->arena, &plan->groups[slot->group], slot->key,
+                     slot->values[rest % slot->count]);
+            rest /= slot->count;
+        }
+        if (is_legal(grid, plan))
+            take(out, plan);
+    }
+}
+
+static bool same_kind(const struct plan *a, const struct plan *b)
+{
+    if (a->group_count != b->group_count || a->inlined_count != b->inlined_count ||
+        !plan_rewrites_equal(a, b))
+        return false;
+    for (int g = 0; g < a->group_count; g++)
+        if (strcmp(a->groups[g].skeleton, b->groups[g].skeleton) != 0)
+            return false;
+    return true;
+}
+
+void ablate_grid_make(struct ablate_grid *out, int most)
+{
+    struct plan *firsts[FIRSTS];
+    const struct plan *kinds[FIRSTS];
+    int count = skeleton_seeds(out->program, firsts, FIRSTS), kind_count = 0;
+    struct random random = random_new(1, 0x9f1d);
+    out->seen = map_new(out->arena);
+    for (int i = 0; i < count; i++) {
+        bool known = false;
+        for (int k = 0; k < kind_count; k++)
+            known |= same_kind(firsts[i], kinds[k]);
+        if (!known)
+            kinds[kind_count++] = firsts[i];
+        take(out, firsts[i]);
+    }
+    int left = most - (int)out->plans.count;
+    for (int k = 0; k < kind_count && left > 0; k++) {
+        struct grid grid = {.arena = out->arena,
+                            .program = skeleton_program_of(out->program, kinds[k]),
+                            .base = kinds[k]};
+        /* Half for the first kind, half of the rest for the next, ... */
+        open_slots(&grid);
+        grow(&grid, k + 1 < kind_count ? (left + 1) / 2 : left, &random);
+        take_combinations(out, &grid);
+        left = most - (int)out->plans.count;
+    }
+    for (size_t i = out->plans.count; i > 1; i--) { /* in any order */
+        size_t other = (size_t)random_below(&random, i);
+        struct plan *swapped = out->plans.at[i - 1];
+        out->plans.at[i - 1] = out->plans.at[other];
+        out->plans.at[other] = swapped;
+    }
+}
+
+int ablate_grid_next(void *context, int expert, const struct propose_view *view,
+                     struct proposal *proposals, int most)
+{
+    struct ablate_grid *grid = context;
+    (void)expert, (void)view;
+    if (most < 1 || grid->next >= grid->plans.count)
+        return 0;
+    proposals[0] = (struct proposal){.plan = grid->plans.at[grid->next++],
+                                     .action = "measured",
+                                     .key = "measured",
+                                     .why = "it is in the table",
+                                     .promise = 1};
+    return 1;
+}

@@ -1,0 +1,31 @@
+/*
+ * What decisions are worth: a guess about steps nobody tried, from those that were.
+ */
+#ifndef SMELT_KNOW_BELIEF_H
+#define SMELT_KNOW_BELIEF_H
+
+#include "base/base.h"
+
+struct belief { /* about a logarithm of speed */
+    double mean, variance;
+};
+
+struct belief_set {
+    struct arena *arena;
+    struct map values;   /* diagnosis and "row.lanes 16" -> struct belief */
+    struct belief model; /* how far what the cost model promises is true: an exponent */
+};
+
+struct belief_set belief_new(struct arena *arena);
+/*
+ * What a step may gain. `class` is the diagnosis of what it starts from, "" where that is not to
+ * count; the action is that of a proposal for any task ("row.lanes 8 -> 16; row.unroll 2 -> 4");
+ * promise what the cost model says of it, 0: nothing.
+ */
+struct belief belief_guess(struct belief_set *set, const char *class, const char *action,
+                           double promise);
+/* What it did gain. `weight`: 1 for one careful observation of this very task, less for others. */
+void belief_learn(struct belief_set *set, const char *class, const char *action, double promise,
+                  double log_gain, double weight);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * What is believed of decisions: a step that was seen says something about those that were not.
+ */
+#include <math.h>
+
+#include "know/belief.h"
+#include "test.h"
+
+TEST(belief_begins_with_half_of_what_the_model_says)
+{
+    struct arena arena = {0};
+    struct belief_set set = belief_new(&arena);
+    struct belief guess = belief_guess(&set, "memory", "row.lanes 8 -> 16", 2);
+    CHECK(fabs(guess.mean - 0.5 * log(2)) < 1e-12);
+    CHECK(guess.variance > 0);
+    CHECK(belief_guess(&set, "memory", "row.lanes 8 -> 16", 0).mean == 0);
+    arena_release(&arena);
+}
+
+TEST(belief_goes_from_one_step_to_others)
+{
+    struct arena arena = {0};
+    struct belief_set set = belief_new(&arena);
+    double doubt = belief_guess(&set, "memory", "row.lanes 8 -> 16", 0).variance;
+    for (int i = 0; i < 3; i++)
+        belief_learn(&set, "memory", "row.lanes 8 -> 16", 0, 0.5, 1);
+    struct belief same = belief_guess(&set, "memory", "row.lanes 8 -> 16", 0);
+    CHECK(same.mean > 0.35 && same.mean < 0.5);
+    CHECK(same.variance < doubt / 2);
+    double back = belief_guess(&set, "memory", "row.lanes 16 -> 8", 0).mean;
+    CHECK(fabs(back + same.mean) < 1e-12);
+    double other = belief_guess(&set, "memory", "row.lanes 4 -> 16", 0).mean;
+    CHECK(other > 0 && other < same.mean);
+    double elsewhere = belief_guess(&set, "latency", "row.lanes 8 -> 16", 0).mean;
+    CHECK(elsewhere > 0 && elsewhere < same.mean);
+    CHECK(belief_guess(&set, "memory", "row.unroll 8 -> 16", 0).mean == 0);
+    double both = belief_guess(&set, "memory", "row.lanes 8 -> 16; row.unroll 2 -> 4", 0).mean;
+    CHECK(fabs(both - same.mean) < 1e-12);
+    arena_release(&arena);
+}
+
+TEST(belief_learns_whom_to_trust)
+{
+    struct arena arena = {0};
+    struct belief_set set = belief_new(&arena);
+    for (int i = 0; i < 20; i++) /* the model promises twice the speed, nothing comes of it */
+        belief_learn(&set, "", arena_printf(&arena, "row.block.%d 2 -> 4", i), 2, 0, 1);
+    CHECK(belief_guess(&set, "", "scan.chunk 1 -> 2", 2).mean < 0.25 * log(2));
+    /* a faint word moves less than a loud one */
+    struct belief_set faint = belief_new(&arena), loud = belief_new(&arena);
+    belief_learn(&faint, "", "row.lanes 8 -> 16", 0, 1, 0.05);
+    belief_learn(&loud, "", "row.lanes 8 -> 16", 0, 1, 1);
+    CHECK(belief_guess(&faint, "", "row.lanes 8 -> 16", 0).mean <
+          belief_guess(&loud, "", "row.lanes 8 -> 16", 0).mean);
+    arena_release(&arena);
+}
+
+/* Actions are text from a store somebody may have imported: any text is one. */
+TEST(belief_takes_any_action)
+{
+    struct arena arena = {0};
+    struct belief_set set = belief_new(&arena);
+    char longest[4000];
+    for (size_t i = 0; i + 1 < sizeof longest; i++)
+        longest[i] = "a -> b; "[i % 8];
+    longest[sizeof longest - 1] = 0;
+    const char *const odd[] = {"", "; ", " -> ", "a -> ", " -> b", "a b -> ", "fused", longest};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        belief_learn(&set, "memory", odd[i], 1, 0.1, 1);
+        CHECK(isfinite(belief_guess(&set, "memory", odd[i], 1).mean));
+    }
+    arena_release(&arena);
+}
