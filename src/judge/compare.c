@@ -41,15 +41,38 @@ static void note_wrong(struct comparison *out, int64_t element, double expected,
     out->limit = limit;
 }
 
+/* Off by less than this many limits, and everywhere finite: inaccurate rather than wrong. */
+static const double inaccurate_up_to = 1e5;
+/* However wide the limits: a value that is off by this share of itself is another value. */
+static const double wrong_share = 0.5;
+
+/* The mean of what is finite. Less than that may be what is left when larger ones cancel, and then
+ * a share of it says nothing. */
+static double typical_size(const struct array *expected)
+{
+    double sum = 0, count = 0;
+    for (int64_t i = 0; i < expected->count; i++)
+        if (isfinite(expected->floats[i])) {
+            sum += fabs(expected->floats[i]);
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
 static void compare_floats(const struct pattern_view *view, struct comparison *out)
 {
-    double worst = 0;
+    double worst = 0, typical = -1;
     for (int64_t i = 0; i < view->expected->count; i++) {
         double error = pattern_error(view, i, i);
         worst = fmax(worst, error);
-        if (error > 1)
-            note_wrong(out, i, view->expected->floats[i], pattern_got(view, i),
-                       view->limits ? view->limits[i] : 0);
+        if (error <= 1)
+            continue;
+        double expected = view->expected->floats[i], got = pattern_got(view, i);
+        note_wrong(out, i, expected, got, view->limits ? view->limits[i] : 0);
+        typical = typical < 0 ? typical_size(view->expected) : typical;
+        if (error >= inaccurate_up_to ||
+            fabs(got - expected) >= wrong_share * fmax(fabs(expected), typical))
+            out->outcome = OUTCOME_WRONG;
     }
     out->worst = fmax(out->worst, worst);
 }
@@ -78,11 +101,9 @@ static void compare_integers(const struct array *expected, const struct keys *ke
             continue;
         note_wrong(out, i, (double)expected->integers[i], (double)got, 0);
         out->worst = INFINITY;
+        out->outcome = OUTCOME_WRONG;
     }
 }
-
-/* Off by less than this many limits, and everywhere finite: inaccurate rather than wrong. */
-static const double inaccurate_up_to = 1e5;
 
 void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
                      const void *const *bytes, struct comparison *comparison)
@@ -92,7 +113,7 @@ void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
     for (int o = 0; o < part->output_count; o++) {
         const struct ir_tensor *tensor = &part->tensors[part->outputs[o]];
         const struct array *expected = &draw->expected[o];
-        struct comparison found = {.output = o};
+        struct comparison found = {.outcome = OUTCOME_INACCURATE, .output = o};
         struct pattern_view view = {.expected = expected,
                                     .limits = draw->limits[o],
                                     .dtype = tensor->dtype,
@@ -108,7 +129,6 @@ void compare_outputs(const struct ir_binding *binding, const struct draw *draw,
             comparison->worst = worst;
             continue;
         }
-        found.outcome = found.worst < inaccurate_up_to ? OUTCOME_INACCURATE : OUTCOME_WRONG;
         found.total = expected->count;
         found.worst = worst;
         pattern_find(&view, &found);

@@ -34,7 +34,6 @@ enum {
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
-static const double far_ratio = 1.6; /* or by this in every round, however few there are */
 static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
 static const double round_seconds = 3e-3; /* of the fastest contestant's batches, at least */
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
@@ -396,16 +395,6 @@ static int leader(const struct contest *contest, const struct standing *standing
     return best;
 }
 
-/* Whether a contestant is slower than the leader by `least`, as sure as can be. */
-static bool is_behind(const struct standing *standing, int best, struct interval ratio,
-                      double least)
-{
-    double nearest = INFINITY;
-    for (int r = 0; r < standing->rounds; r++)
-        nearest = fmin(nearest, standing->ratios[best][r]);
-    return ratio.low > least || nearest > fmax(least, far_ratio);
-}
-
 /* Leaves out who cannot win any more; the widest interval of those that remain. */
 static double take_stock(const struct round *round)
 {
@@ -417,7 +406,8 @@ static double take_stock(const struct round *round)
         if (c == best || !takes_part(round, c))
             continue;
         struct interval ratio = contest_ratio(standings, c, best);
-        if (is_behind(&standings[c], best, ratio, c < contest->judged ? cut_ratio : rest_ratio))
+        if (interval_is_behind(standings[c].ratios[best], standings[c].rounds,
+                               c < contest->judged ? cut_ratio : rest_ratio))
             standings[c].cut = true;
         else
             widest = fmax(widest, ratio.high / ratio.low - 1);

@@ -63,5 +63,8 @@ bool contest_run(const struct contest *contest, struct standing *standings, stru
 struct interval interval_of_logs(const double *values, int count);
 /* Whether a ratio is known well enough to say who is faster. */
 bool interval_decides(struct interval ratio);
+/* Whether somebody is surely slower than another by `least`, given the ratios of his times to the
+ * other's: so that nothing stays undecided when he is left out. */
+bool interval_is_behind(const double *ratios, int count, double least);
 
 #endif

@@ -59,3 +59,14 @@ bool interval_decides(struct interval ratio)
            (width <= 1 + wide || fmax(ratio.middle, 1 / ratio.middle) > width || ratio.low > far ||
             ratio.high < 1 / far);
 }
+
+/* By its interval; or, where that is wide for lack of rounds, in each of them, and decided. */
+bool interval_is_behind(const double *ratios, int count, double least)
+{
+    static const double far = 1.6;
+    struct interval ratio = interval_of_logs(ratios, count);
+    double nearest = INFINITY;
+    for (int i = 0; i < count; i++)
+        nearest = fmin(nearest, ratios[i]);
+    return ratio.low > least || (nearest > fmax(least, far) && interval_decides(ratio));
+}

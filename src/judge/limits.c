@@ -4,9 +4,10 @@
  *   - a few times what the oracle's answer moves by on average when every input is disturbed by a
  * unit of the class: no kernel that computes in the class can be expected to do better, and one
  * that computes in a lesser class does thousands of times worse. "A few" grows with the longest
- * reduction, as the error of a plain loop over like values does, up to a thousand: less than what
- * rounding the inputs to the next lesser class costs. The draw with few non-zeros keeps such
- * rounding from averaging out.
+ * reduction, as the error of a plain loop does at worst: like terms added to a large one all round
+ * to the same side, half a unit each. It grows up to a thousand: less than what rounding the inputs
+ * to the next lesser class costs. The draw with few non-zeros keeps such rounding from averaging
+ * out.
  *
  * Of the classes with few bits the next lesser one is only some eight times coarser (f16 and bf16),
  * so there "a few" is two, for lengths of all kinds: what is summed is summed in f32, and what
@@ -113,7 +114,7 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
     double length = longest_reduction(arena, binding, part->stages, part->stage_count);
     int bits = limit_class_bits(task->accuracy);
     struct limit_rule rule = {.bits = bits, .unit = ldexp(1, 1 - bits), .rounds = 3};
-    rule.few = 4 + fmin(length / 4, 1000);
+    rule.few = 4 + fmin(length / 2, 1000);
     if (bits >= ORACLE_BITS)
         rule.few *= 8;
     rule.moved = 2 * rule.few;

@@ -33,3 +33,16 @@ TEST(interval_decides_only_what_is_clear)
     CHECK(interval_decides((struct interval){0.40, 0.50, 0.60}));
     CHECK(interval_decides((struct interval){144, 2.9e4, 5.9e6}));
 }
+
+/* Two rounds that are 18 % apart say little: who is left out after them stays undecided for good.
+ */
+TEST(interval_leaves_out_only_who_is_surely_slower)
+{
+    CHECK(!interval_is_behind((const double[]){1.7, 2.0}, 2, 1.3));
+    CHECK(!interval_decides(interval_of_logs((const double[]){1.7, 2.0}, 2)));
+    CHECK(interval_is_behind((const double[]){1.95, 2.0}, 2, 1.3));
+    CHECK(interval_is_behind((const double[]){1.7, 2.0, 1.8, 1.9}, 4, 1.3));
+    CHECK(interval_is_behind((const double[]){1.40, 1.42, 1.41, 1.40}, 4, 1.3));
+    CHECK(!interval_is_behind((const double[]){1.2, 1.21, 1.2, 1.2}, 4, 1.3));
+    CHECK(!interval_is_behind((const double[]){2.0, 2.0, 2.0, 2.0}, 4, 3));
+}
