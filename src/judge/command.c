@@ -115,7 +115,7 @@ static void write_tensors(struct json *json, const char *key, const char *prefix
 }
 
 static bool write_case(struct arena *arena, const struct command *command, const char *folder,
-                       const struct draw *draw, int threads, struct error *error)
+                       const struct draw *draw, const struct contest *contest, struct error *error)
 {
     const struct ir_part *part = command->binding->part;
     struct text out = text_new(arena);
@@ -126,10 +126,11 @@ static bool write_case(struct arena *arena, const struct command *command, const
     write_sizes(&json, command->binding);
     write_tensors(&json, "inputs", "input", draw->inputs, part->input_count, command);
     write_tensors(&json, "outputs", "output", draw->expected, part->output_count, command);
-    json_bool(&json, "cold", command->cold);
     json_int(&json, "repeat", COMMAND_REPEAT);
     json_double(&json, "seconds", 0.5);
-    json_int(&json, "threads", threads);
+    json_int(&json, "slots", contest_slots(contest));
+    json_bool(&json, "cold", command->cold);
+    json_int(&json, "threads", contest->threads);
     json_end(&json);
     text_char(&out, '\n');
     if (!file_write(arena_printf(arena, "%s/case.json", folder), out.at, out.length, 0600, error))
@@ -196,7 +197,7 @@ struct command *command_open(struct arena *arena, const char *const *arguments,
         good = folder_make(arena, &command->folders[d], error);
         command->draw_count += good;
         good = good && write_case(arena, command, command->folders[d].path, &contest->draws[d],
-                                  contest->threads, error);
+                                  contest, error);
     }
     if (good)
         return command;
@@ -293,7 +294,7 @@ static bool read_seconds(struct arena *arena, const char *folder, struct command
     }
     if (times.count == 0)
         return fail(lap, OUTCOME_LAUNCH_ERROR, "seconds.txt is empty");
-    lap->seconds = statistics_median(times.at, times.count);
+    lap->seconds = interval_low(times.at, (int)times.count);
     return true;
 }
 

@@ -29,7 +29,7 @@ void command_close(struct command *command);
 struct command_lap {
     enum outcome outcome; /* OK: its outputs are right and it said how long a call takes */
     char message[200];
-    double seconds; /* of one call: the median of what it wrote */
+    double seconds; /* of one call: the low end of what it wrote, as for kernels */
 };
 
 /* Runs it on one of the draws, in turn, and compares its outputs. */

@@ -40,7 +40,6 @@ static const double batch_seconds = 3e-4; /* the length of one of them where the
 static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
-static const double low_share = 0.15;     /* see low() */
 
 /* The contest as it goes on. The last seat is the empty kernel's. */
 struct round {
@@ -80,8 +79,7 @@ static int clamp(double value, int least, int most)
     return value < least ? least : value > most ? most : (int)value;
 }
 
-/* As many calls as have room in half of the second-level cache; cold ones may be more. */
-static int slot_count(const struct contest *contest)
+int contest_slots(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
     if (contest->sampling) /* made by the device, and large */
@@ -95,12 +93,6 @@ static int slot_count(const struct contest *contest)
     if (most > CELL_MAX_SLOTS)
         most = CELL_MAX_SLOTS;
     return fits < 2 ? 2 : fits > most ? (int)most : (int)fits;
-}
-
-/* What a batch takes when nothing comes between: disturbances only ever make it longer. */
-static double low(const double *seconds, int turns)
-{
-    return statistics_quantile(seconds, (size_t)turns, low_share);
 }
 
 /* ---- a round ---- */
@@ -279,8 +271,8 @@ static void settle_cost(struct round *round)
         double fastest = INFINITY;
         for (int c = 0; c < empty; c++)
             if (round->seated[c] && !round->contest->contestants[c].command)
-                fastest = fmin(fastest, low(round->seconds[c], round->turns));
-        round->costs[round->number] = low(round->seconds[empty], round->turns);
+                fastest = fmin(fastest, interval_low(round->seconds[c], round->turns));
+        round->costs[round->number] = interval_low(round->seconds[empty], round->turns);
         round->cost = statistics_median(round->costs, (size_t)round->number + 1);
         round->cost_is_small =
             round->number + 1 >= COST_ROUNDS && round->cost < small_share * fastest;
@@ -296,12 +288,12 @@ static void settle_cost(struct round *round)
 static double lap_of(const struct round *round, int c)
 {
     static const double share = 0.1, slack = 30e-6;
-    double host = low(round->seconds[c], round->turns) - round->cost;
+    double host = interval_low(round->seconds[c], round->turns) - round->cost;
     const struct launch_device *device = round->contest->empty_device;
     bool told = device && device->target->sure_clock;
     for (int t = 0; told && t < round->turns; t++)
         told = round->device[c][t] > 0;
-    double own = told ? low(round->device[c], round->turns) : 0;
+    double own = told ? interval_low(round->device[c], round->turns) : 0;
     if (told && fabs(host - own) <= share * own + slack)
         host = own;
     return fmax(host / round->calls, 1e-10);
@@ -443,7 +435,7 @@ static void play_rounds(struct round *round)
     round->buffers = (struct worker){.launch = &round->launch,
                                      .part = contest->binding->part,
                                      .result = &round->ignored,
-                                     .slots = slot_count(contest),
+                                     .slots = contest_slots(contest),
                                      .packed = true,
                                      .drawn = contest->sampling ? contest->pool->drawn->bytes : 0};
     for (int c = 0; c <= contest->count; c++)

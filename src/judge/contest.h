@@ -56,9 +56,16 @@ struct interval contest_ratio(const struct standing *standings, int a, int b);
 /* The same for the seconds of one call. */
 struct interval contest_seconds(const struct standing *standing);
 
+/* Calls of a batch, each on tensors of its own: as many as have room in half of the second-level
+ * cache; cold ones may be more. */
+int contest_slots(const struct contest *contest);
+
 /* False when the judge itself failed. */
 bool contest_run(const struct contest *contest, struct standing *standings, struct error *error);
 
+/* Of times of the same work: what it takes when nothing comes between. Disturbances only ever make
+ * it longer, so this is the low end of them, for kernels and for programs outside alike. */
+double interval_low(const double *seconds, int count);
 /* Of positive values that differ by chance, by their logarithms: robust, two-sided 95 %. */
 struct interval interval_of_logs(const double *values, int count);
 /* Whether a ratio is known well enough to say who is faster. */

@@ -26,6 +26,12 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double interval_low(const double *seconds, int count)
+{
+    static const double share = 0.15;
+    return statistics_quantile(seconds, (size_t)count, share);
+}
+
 struct interval interval_of_logs(const double *values, int count)
 {
     enum { TENTH = 10, FROM = 6 }; /* fewer values are too few to take any off */
