@@ -239,6 +239,12 @@ static struct ir_value fold_node(const struct ir_nodes *nodes, const struct ir_n
     return value;
 }
 
+struct ir_value ir_fold_node(const struct ir_nodes *nodes, int node,
+                             const struct ir_binding *binding, const struct ir_value *values)
+{
+    return fold_node(nodes, &nodes->at[node], binding, NULL, values);
+}
+
 void ir_fold(const struct ir_nodes *nodes, const struct ir_binding *binding,
              const struct ir_value *params, struct ir_value *values)
 {

@@ -331,13 +331,17 @@ struct ir_binding *ir_bind_call(struct arena *arena, const struct ir_binding *ca
 /* Elements of a tensor, dims written to `dims` when not NULL. */
 int64_t ir_tensor_shape(const struct ir_binding *binding, int tensor, int64_t *dims);
 
-/* ---- work (work.c): what it takes at least, as the op is written ---- */
+/* ---- work (work.c, wanted.c): what it takes at least, as the op is written ---- */
 
-/* Float operations, each function counted as one, combining too. */
+/*
+ * Float operations, each function counted as one, combining too. Left out is what nobody wants:
+ * temporaries, or the part of them, that nothing reads, terms whose condition does not hold, and
+ * products with what is read outside of a tensor as 0. Conditions on data count as if they held.
+ */
 double ir_operations(const struct ir_binding *binding);
 struct ir_work {
     double points;                  /* of the domain */
-    double operations;              /* as ir_operations counts them */
+    double operations;              /* float ones, wanted or not */
     double read_bytes, write_bytes; /* of the tensors it reads and writes, each once and whole */
 };
 

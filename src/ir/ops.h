@@ -18,4 +18,8 @@ enum ir_op_class {
 
 enum ir_op_class ir_op_class(enum ir_op op);
 
+/* The value of one node that is neither a read nor an index, given those of its arguments. */
+struct ir_value ir_fold_node(const struct ir_nodes *nodes, int node,
+                             const struct ir_binding *binding, const struct ir_value *values);
+
 #endif

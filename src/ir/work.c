@@ -1,10 +1,9 @@
 /*
  * How much a program moves and computes at given sizes: the figures behind GB/s and GFLOP/s.
  */
-#include "ir/ir.h"
+#include "ir/work.h"
 
-/* Points of a stage's domain; ranges count as the rows they run over together. */
-static double domain_points(const struct ir_binding *binding, const struct ir_stage *stage)
+double ir_domain_points(const struct ir_binding *binding, const struct ir_stage *stage)
 {
     const struct ir_part *part = binding->part;
     double points = 1;
@@ -30,8 +29,13 @@ static double domain_points(const struct ir_binding *binding, const struct ir_st
     return points;
 }
 
-static double stage_operations(const struct ir_binding *binding, const struct ir_stage *stages,
-                               int count, struct arena *scratch)
+bool ir_node_computes(const struct ir_node *node)
+{
+    return node->op > IR_SELECT && dtype_is_float(node->type);
+}
+
+double ir_written_operations(const struct ir_binding *binding, const struct ir_stage *stages,
+                             int count, struct arena *scratch)
 {
     double total = 0;
     for (int i = 0; i < count; i++) {
@@ -39,24 +43,21 @@ static double stage_operations(const struct ir_binding *binding, const struct ir
         if (stage->kind == IR_CALL) {
             struct ir_binding *callee = ir_bind_call(scratch, binding, stage);
             if (callee)
-                total += stage_operations(callee, callee->part->stages, callee->part->stage_count,
-                                          scratch);
+                total += ir_written_operations(callee, callee->part->stages,
+                                               callee->part->stage_count, scratch);
             continue;
         }
         if (stage->kind == IR_LOOP) {
             int64_t times = 1;
             ir_size_eval(binding->part->indices[stage->loop_index].extent, binding->sizes, &times);
-            total +=
-                (double)times * stage_operations(binding, stage->body, stage->body_count, scratch);
+            total += (double)times *
+                     ir_written_operations(binding, stage->body, stage->body_count, scratch);
             continue;
         }
         int floats = stage->kind == IR_MAP ? 0 : 1; /* combining */
-        for (int n = 0; n < stage->nodes.count; n++) {
-            const struct ir_node *node = &stage->nodes.at[n];
-            bool computes = node->op > IR_SELECT && dtype_is_float(node->type);
-            floats += computes;
-        }
-        total += floats * domain_points(binding, stage);
+        for (int n = 0; n < stage->nodes.count; n++)
+            floats += ir_node_computes(&stage->nodes.at[n]);
+        total += floats * ir_domain_points(binding, stage);
     }
     return total;
 }
@@ -94,8 +95,8 @@ struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_s
         }
         return work;
     }
-    work.points = domain_points(binding, stage);
-    work.operations = stage_operations(binding, stage, 1, NULL);
+    work.points = ir_domain_points(binding, stage);
+    work.operations = ir_written_operations(binding, stage, 1, NULL);
     for (int i = 0; i < stage->nodes.count; i++) {
         const struct ir_node *node = &stage->nodes.at[i];
         if (node->op == IR_READ && !read_before(&stage->nodes, i))
@@ -107,15 +108,6 @@ struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_s
 }
 
 /* ---- whole programs ---- */
-
-double ir_operations(const struct ir_binding *binding)
-{
-    struct arena scratch = {0};
-    double total =
-        stage_operations(binding, binding->part->stages, binding->part->stage_count, &scratch);
-    arena_release(&scratch);
-    return total;
-}
 
 double ir_bytes(const struct ir_binding *binding)
 {

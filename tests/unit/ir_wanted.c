@@ -1,0 +1,90 @@
+/* What of an op is work: floors and GFLOP/s are made from it. */
+#include "oracle_program.h"
+
+static double operations_of(const char *text, const int64_t *sizes)
+{
+    struct evaluation e;
+    evaluation_open(&e, text, sizes);
+    double operations = ir_operations(e.binding);
+    evaluation_close(&e);
+    return operations;
+}
+
+/* Scores of which only those up to the diagonal are read, by way of another temporary. */
+static const char causal[] = "ir 1\n"
+                             "part causal {\n"
+                             "    size L\n"
+                             "    size E\n"
+                             "    input q f32[L, E]\n"
+                             "    input k f32[L, E]\n"
+                             "    output y f32[L]\n"
+                             "    temporary r ~f32[L, L]\n"
+                             "    temporary s ~f32[L, L]\n"
+                             "    temporary unused ~f32[L, L]\n"
+                             "    signature (q, k) -> (y)\n"
+                             "    reduce sum over l < L, t < L | e < E {\n"
+                             "        %0 = index l\n"
+                             "        %1 = index t\n"
+                             "        %2 = index e\n"
+                             "        %3 = read q [%0, %2] proved\n"
+                             "        %4 = read k [%1, %2] proved\n"
+                             "        %5 = mul f32 %3, %4\n"
+                             "        r [%0, %1] <- %5\n"
+                             "    }\n"
+                             "    map over l < L, t < L {\n"
+                             "        %0 = index l\n"
+                             "        %1 = index t\n"
+                             "        %2 = read r [%0, %1] proved\n"
+                             "        %3 = exp f32 %2\n"
+                             "        s [%0, %1] <- %3\n"
+                             "    }\n"
+                             "    map over l < L, t < L {\n"
+                             "        %0 = index l\n"
+                             "        %1 = index t\n"
+                             "        %2 = read r [%0, %1] proved\n"
+                             "        %3 = exp f32 %2\n"
+                             "        unused [%0, %1] <- %3\n"
+                             "    }\n"
+                             "    reduce sum over l < L | t < L if %3 {\n"
+                             "        %0 = index l\n"
+                             "        %1 = index t\n"
+                             "        %2 = read s [%0, %1] proved\n"
+                             "        %3 = le %1, %0\n"
+                             "        y [%0] <- %2\n"
+                             "    }\n"
+                             "}\n";
+
+TEST(operations_count_what_is_wanted_through_temporaries)
+{
+    enum { L = 64, E = 32 };
+    double pairs = L * (L + 1) / 2.0, all = pairs * (2 * E + 1 + 1);
+    double found = operations_of(causal, SIZES(L, E));
+    CHECK(found > 0.98 * all && found < 1.02 * all);
+}
+
+/* Three taps over H, what is outside is 0: at both ends one of them is no work. */
+static const char padded[] = "ir 1\n"
+                             "part padded {\n"
+                             "    size H\n"
+                             "    input x f32[H]\n"
+                             "    input w f32[3]\n"
+                             "    output y f32[H]\n"
+                             "    signature (x, w) -> (y)\n"
+                             "    reduce sum over h < H | r < 3 {\n"
+                             "        %0 = index h\n"
+                             "        %1 = index r\n"
+                             "        %2 = int 1\n"
+                             "        %3 = add i64 %0, %1\n"
+                             "        %4 = sub i64 %3, %2\n"
+                             "        %5 = read x [%4] checked\n"
+                             "        %6 = read w [%1] proved\n"
+                             "        %7 = mul f32 %5, %6\n"
+                             "        y [%0] <- %7\n"
+                             "    }\n"
+                             "}\n";
+
+TEST(operations_leave_out_terms_that_are_zero)
+{
+    double found = operations_of(padded, SIZES(8));
+    CHECK(found > 0.98 * 2 * (3 * 8 - 2) && found < 1.02 * 2 * (3 * 8 - 2));
+}
