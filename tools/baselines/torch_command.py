@@ -42,7 +42,7 @@ TYPES = {
 }
 NUMPY_MAGIC = b"\x93NUMPY\x01\x00"
 BATCH_SECONDS = 3e-4  # as in src/judge/contest.c
-EVICT_BYTES = 128 << 20  # written to empty the caches
+FLUSH_BYTES = 256 << 20  # written to empty the caches
 
 
 def type_of(tensor):
@@ -146,9 +146,6 @@ def make_function(case, expression, compiled):
     return torch.compile(function, dynamic=False) if compiled else function
 
 
-FLUSH_BYTES = 256 << 20
-
-
 def time_on_gpu(function, inputs, case, flush):
     """Seconds per call by the events of the GPU; launches go ahead while it flushes its cache."""
     for _ in range(2):
@@ -203,7 +200,7 @@ def time_calls(function, inputs, case, synchronise):
     """Seconds per call, by batches, under the conditions smelt times kernels in: every call of a
     batch has tensors of its own, which are written anew before it, or flushed."""
     slots = [[tensor.clone() for tensor in inputs] for _ in range(case["slots"])]
-    other = torch.empty(EVICT_BYTES, dtype=torch.uint8, device=inputs[0].device) \
+    other = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=inputs[0].device) \
         if case["cold"] and inputs else None
 
     def time_batch(calls):
