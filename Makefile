@@ -56,7 +56,7 @@ RUNNER_SOURCES  := $(sort $(wildcard tests/tools/*.c))
 BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 EVERY_SOURCE    := $(COMMAND_SOURCES) $(DEVICE_SOURCE) $(LIBRARY_SOURCES) $(UNIT_SOURCES) $(REPLAY_SOURCE) \
                    $(FUZZ_SOURCES) $(RUNNER_SOURCES) tests/fault/inject.c $(BENCH_SOURCES)
-FORMATTED       := $(EVERY_SOURCE) $(sort $(wildcard examples/*.c runtime/*.[ch])) \
+FORMATTED       := $(EVERY_SOURCE) $(sort $(wildcard examples/*.c runtime/*.[ch] tests/llm/*.c)) \
                    $(sort $(wildcard include/*.h src/*/*.h src/*/*/*.h tests/*/*.h bench/*.h))
 
 LIBRARY := $(BUILD)/libsmelt.a

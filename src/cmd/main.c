@@ -15,43 +15,21 @@
 
 #include "cmd/command.h"
 #include "cmd/page.h"
+#include "os/secret.h"
 
 extern const struct command command_new, command_check, command_fmt, command_ref, command_ops,
     command_ir, command_plan, command_gen, command_judge, command_diagnose, command_bench,
     command_run, command_resume, command_runs, command_show, command_best, command_diff,
     command_export, command_recheck, command_report, command_experience, command_gc, command_kb,
-    command_prompt, command_probe, command_doctor, command_help, command_version;
+    command_llm, command_prompt, command_probe, command_doctor, command_help, command_version;
 
 const struct command *const commands[] = {
-    &command_new,
-    &command_check,
-    &command_fmt,
-    &command_ref,
-    &command_ops,
-    &command_ir,
-    &command_plan,
-    &command_gen,
-    &command_judge,
-    &command_diagnose,
-    &command_bench,
-    &command_run,
-    &command_resume,
-    &command_runs,
-    &command_show,
-    &command_best,
-    &command_diff,
-    &command_export,
-    &command_recheck,
-    &command_report,
-    &command_experience,
-    &command_gc,
-    &command_kb,
-    &command_prompt,
-    &command_probe,
-    &command_doctor,
-    &command_help,
-    &command_version,
-    NULL,
+    &command_new,        &command_check,  &command_fmt,    &command_ref,     &command_ops,
+    &command_ir,         &command_plan,   &command_gen,    &command_judge,   &command_diagnose,
+    &command_bench,      &command_run,    &command_resume, &command_runs,    &command_show,
+    &command_best,       &command_diff,   &command_export, &command_recheck, &command_report,
+    &command_experience, &command_gc,     &command_kb,     &command_llm,     &command_prompt,
+    &command_probe,      &command_doctor, &command_help,   &command_version, NULL,
 };
 
 static const char *const colour_choices[] = {"auto", "always", "never", NULL};
@@ -223,6 +201,7 @@ static void streams_secure(void)
 int main(int count, char **words)
 {
     streams_secure();
+    secret_take_all();
     memory_return_large_blocks();
     /* `smelt ops | head` ends quietly even when whoever started us ignores the signal. */
     signal(SIGPIPE, SIG_DFL);

@@ -36,6 +36,11 @@ const struct page_fact page_environment[] = {
     {"SMELT_COMPILE_SECONDS", "the longest a kernel may take to compile; 60 when not set"},
     {"SMELT_CELL", "the program kernels run in, instead of the smelt-cell beside smelt"},
     {"SMELT_PYTHON", "the python that runs PyTorch for comparison, instead of python3"},
+    {"SMELT_LLM_CONFIG", "the file of language models, instead of models.conf below "
+                         "XDG_CONFIG_HOME"},
+    {"SMELT_LLM_URL, SMELT_LLM_MODEL",
+     "a language model called env; SMELT_LLM_PROTOCOL, SMELT_LLM_WINDOW, SMELT_LLM_PRICE and "
+     "SMELT_LLM_KEY say more about it"},
     {"SMELT_SANDBOX_WITHOUT",
      "layers of isolation to do without, as if the host lacked them: \"user pid\""},
     {"SMELT_STORE", "where runs are kept, instead of store.db below XDG_DATA_HOME/smelt"},

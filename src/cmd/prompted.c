@@ -108,11 +108,10 @@ static bool file_parent(struct prompted *prompted, const char *path)
     return true;
 }
 
-static bool stored_parent(struct prompted *prompted, const char *word)
+/* What the store has about prompted->parent. */
+static bool take_parent(struct prompted *prompted)
 {
     struct llm_context *context = &prompted->context;
-    if (!stored_candidate(&prompted->stored, word, &prompted->parent))
-        return false;
     const struct candidate *parent = &prompted->parent;
     context->parent = parent;
     context->kernel = stored_object(&prompted->stored, parent->kernel);
@@ -125,6 +124,11 @@ static bool stored_parent(struct prompted *prompted, const char *word)
         context->diagnosis = &prompted->diagnosis;
     }
     return context->kernel != NULL;
+}
+
+static bool stored_parent(struct prompted *prompted, const char *word)
+{
+    return stored_candidate(&prompted->stored, word, &prompted->parent) && take_parent(prompted);
 }
 
 static bool find_parent(struct prompted *prompted)
@@ -340,7 +344,9 @@ static void find_pages(struct prompted *prompted)
     query.diagnosis = diagnosis        ? diagnosis_name(diagnosis->class)
                       : prompted->role ? prompted->role->name
                                        : NULL;
-    kb_given(invocation, &prompted->kb, &unreadable);
+    if (!prompted->kb_opened)
+        kb_given(invocation, &prompted->kb, &unreadable);
+    prompted->kb_opened = true;
     int count = kb_search(&prompted->kb, &query, prompted->pages, PROMPT_PAGES, &error);
     prompted->context.pages = prompted->pages;
     prompted->context.page_count = count > 0 ? count : 0;
@@ -349,6 +355,17 @@ static void find_pages(struct prompted *prompted)
 }
 
 /* ---- all ---- */
+
+static void describe_all(struct prompted *prompted)
+{
+    describe_task(prompted);
+    describe_wishes(prompted);
+    describe_situation(prompted);
+    find_relatives(prompted);
+    find_experience(prompted);
+    find_examples(prompted);
+    find_pages(prompted);
+}
 
 bool prompted_gather(struct prompted *prompted, bool all)
 {
@@ -360,13 +377,20 @@ bool prompted_gather(struct prompted *prompted, bool all)
         return false;
     if (!all)
         return true;
-    describe_task(prompted);
-    describe_wishes(prompted);
-    describe_situation(prompted);
-    find_relatives(prompted);
-    find_experience(prompted);
-    find_examples(prompted);
-    find_pages(prompted);
+    describe_all(prompted);
+    return true;
+}
+
+bool prompted_about(struct prompted *prompted, const struct candidate *candidate,
+                    const struct diagnosis *diagnosis)
+{
+    prompted->context = (struct llm_context){0};
+    prompted->parent = *candidate;
+    if (!take_parent(prompted))
+        return false;
+    if (diagnosis)
+        prompted->context.diagnosis = diagnosis;
+    describe_all(prompted);
     return true;
 }
 

@@ -32,6 +32,7 @@ struct prompted {
     struct diagnosis diagnosis;
     struct stored stored; /* stored.store NULL: there is none */
     struct kb kb;
+    bool kb_opened;
     struct know know;
     struct kb_hit pages[PROMPT_PAGES];
     struct llm_relative relatives[LLM_RELATIVES];
@@ -41,6 +42,10 @@ struct prompted {
 
 /* Fills in `context`; with `all` evidence, or only the task and the parent. False: errors. */
 bool prompted_gather(struct prompted *prompted, bool all);
+/* The same about a candidate of the store, with `planned`, `stored`, `threads` and `role` set by
+ * the caller; diagnosis: when more is known than the store has, or NULL. */
+bool prompted_about(struct prompted *prompted, const struct candidate *candidate,
+                    const struct diagnosis *diagnosis);
 void prompted_close(struct prompted *prompted);
 
 #endif

@@ -35,6 +35,27 @@ static const struct option options[] = {
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing a batch of candidates (0.5 when not given)"},
+    {.name = "proposers",
+     .argument = "LIST",
+     .help = "who proposes: experts, model:NAME (a model of the file of models), separated by "
+             "commas; experts alone when not given"},
+    {.name = "island",
+     .argument = "NAME=LIST",
+     .repeated = true,
+     .help = "who proposes on this island instead: fusion, memory, instruction or latency"},
+    {.name = "money",
+     .argument = "M",
+     .help = "what models may cost in this run, in the money their prices are in"},
+    {.name = "tokens", .argument = "N", .help = "tokens models may read and write in this run"},
+    {.name = "llm-config",
+     .argument = "FILE",
+     .help = "the file of models (SMELT_LLM_CONFIG, else models.conf below XDG_CONFIG_HOME/smelt "
+             "or ~/.config/smelt)"},
+    {.name = "replay-llm",
+     .argument = "FILE",
+     .help = "take what models say from this transcript (smelt llm transcript) and ask nobody"},
+    {.name = "no-llm-cache",
+     .help = "ask although an earlier run of the store got a reply to the same question"},
     {.name = "no-experience", .help = "begin as if nothing was known from earlier runs"},
     {.name = "out", .letter = 'o', .argument = "FILE", .help = "write the best kernel to FILE"},
     {.name = "report",
@@ -45,6 +66,7 @@ static const struct option options[] = {
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
     {.name = "case", .letter = 'c', .argument = "I", .help = "the case that counts, from 0"},
     OPTIONS_PINS,
+    OPTION_KB,
     OPTION_STORE,
     OPTION_JSON,
     {0},
@@ -55,6 +77,8 @@ static const struct example examples[] = {
     {"smelt run softmax 'B=[4096]' D=1024 --budget 30s", "an op of the library at given sizes"},
     {"smelt run tasks/core --budget 20s", "every task of a folder"},
     {"smelt run softmax.op --until 95% --threads 2", "until it is near what the machine can do"},
+    {"smelt run softmax.op --proposers experts,model:fast --money 0.5",
+     "with a language model beside the experts"},
     {"smelt run softmax.op --pin '*.threads=1' -o best.c", "with a decision kept; the kernel kept"},
     {0},
 };
@@ -102,8 +126,12 @@ bool run_search(struct run_request *request, struct invocation *invocation)
     request->options.context = &request->view;
     search->engine = request->stored.engine;
     search->store = request->stored.store;
-    request->end = search_run(search, &error);
+    bool ready = run_models_begin(request, &error);
+    request->end = ready ? search_run(search, &error) : SEARCH_FAILED;
     run_view_close(&request->view);
+    run_models_end(request);
+    if (search->run.id)
+        stored_tally(&request->stored, &search->run, &request->tally);
     if (request->end == SEARCH_FAILED)
         errors_take(&invocation->errors, &error);
     bool written = write_best(request, invocation);
@@ -120,11 +148,11 @@ enum exit_code run_answer(struct run_request *request, struct invocation *invoca
     if (invocation->json) {
         struct json json = output_json_begin(invocation, &out);
         json_array(&json, "runs");
-        run_write_summary(&json, search, request->end, &request->files);
+        run_write_summary(&json, request);
         json_end(&json);
         output_json_end(invocation, &json);
     } else {
-        run_print_summary(&out, search, request->end, &request->files);
+        run_print_summary(&out, request);
         output_text(&out);
     }
     return exit != EXIT_YES || search->best ? exit : EXIT_NO;

@@ -7,8 +7,10 @@
 #define SMELT_CMD_RUN_H
 
 #include "cmd/planned.h"
+#include "cmd/prompted.h"
 #include "cmd/stored.h"
 #include "search/judging.h"
+#include "search/models.h"
 #include "search/search.h"
 
 struct run_view {
@@ -36,6 +38,13 @@ struct run_files { /* what was written; NULL: was not */
 
 /* ---- a search ---- */
 
+struct run_models {              /* that take part; run_models.c */
+    struct models models;        /* configured */
+    struct llm_exchanges replay; /* --replay-llm */
+    struct models_run run;
+    struct prompted prompted;
+};
+
 struct run_request {
     struct planned planned;
     struct stored stored;
@@ -44,9 +53,16 @@ struct run_request {
     struct search search;
     struct know know;
     struct run_view view;
+    struct run_models models;
     enum search_end end;
     struct run_files files;
+    struct tally tally; /* at the end */
 };
+
+/* --proposers and what belongs to it. False: errors were added. */
+bool run_models_take(struct run_request *request, struct invocation *invocation);
+bool run_models_begin(struct run_request *request, struct error *error);
+void run_models_end(struct run_request *request);
 
 /* Options and task. False: errors were added. */
 bool run_prepare(struct run_request *request, struct invocation *invocation);
@@ -88,9 +104,7 @@ struct run_again {
 bool run_reopen(struct stored *stored, const struct run *run, struct run_again *again);
 
 /* What a person would paste into a message. */
-void run_print_summary(struct text *out, const struct search *search, enum search_end end,
-                       const struct run_files *files);
-void run_write_summary(struct json *json, const struct search *search, enum search_end end,
-                       const struct run_files *files);
+void run_print_summary(struct text *out, const struct run_request *request);
+void run_write_summary(struct json *json, const struct run_request *request);
 
 #endif

@@ -193,8 +193,7 @@ enum exit_code run_many(struct invocation *invocation)
         json_array(&json, "runs");
         for (size_t i = 0; i < done; i++)
             if (requests[i])
-                run_write_summary(&json, &requests[i]->search, requests[i]->end,
-                                  &requests[i]->files);
+                run_write_summary(&json, requests[i]);
         json_end(&json);
         return exit_worse(exit, output_json_end(invocation, &json));
     }

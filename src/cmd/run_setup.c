@@ -166,7 +166,8 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     struct planned *planned = &request->planned;
     struct search *search = &request->search;
     planned->request.invocation = invocation;
-    if (!take_options(request, invocation) || !planned_find(planned) || !planned_prepare(planned))
+    if (!take_options(request, invocation) || !run_models_take(request, invocation) ||
+        !planned_find(planned) || !planned_prepare(planned))
         return false;
     if (planned->task->case_count == 0) {
         struct text line = text_new(invocation->arena);

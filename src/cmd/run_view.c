@@ -225,9 +225,11 @@ static int count_seeds(const struct search *search, double *best)
     return count;
 }
 
-void run_print_summary(struct text *out, const struct search *search, enum search_end end,
-                       const struct run_files *files)
+void run_print_summary(struct text *out, const struct run_request *request)
 {
+    const struct search *search = &request->search;
+    const struct run_files *files = &request->files;
+    enum search_end end = request->end;
     const struct search_node *best = search->best;
     double seed;
     int seeds = count_seeds(search, &seed);
@@ -235,6 +237,8 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
     if (!best) {
         text_printf(out, "nothing right was found among %lld candidates; %s\n",
                     (long long)search->judged, search_end_name(end));
+        if (tally_is_mixed(&request->tally))
+            tally_print(out, &request->tally, "    ");
         if (files->report)
             text_printf(out, "    report: %s\n", files->report);
         return;
@@ -254,6 +258,8 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
                     seed);
     if (best->diagnosis.text[0])
         text_printf(out, "    what bounds it now: %s\n", best->diagnosis.text);
+    if (tally_is_mixed(&request->tally))
+        tally_print(out, &request->tally, "    ");
     if (files->kernel)
         text_printf(out, "    kernel: %s\n", files->kernel);
     if (files->report)
@@ -265,9 +271,11 @@ void run_print_summary(struct text *out, const struct search *search, enum searc
                     (long long)search->run.id, (long long)search->run.id);
 }
 
-void run_write_summary(struct json *json, const struct search *search, enum search_end end,
-                       const struct run_files *files)
+void run_write_summary(struct json *json, const struct run_request *request)
 {
+    const struct search *search = &request->search;
+    const struct run_files *files = &request->files;
+    enum search_end end = request->end;
     const struct search_node *best = search->best;
     json_object(json, NULL);
     json_string(json, "task", search->run.task);
@@ -286,5 +294,6 @@ void run_write_summary(struct json *json, const struct search *search, enum sear
     json_double(json, "floor_microseconds", best ? best->record.floor : 0);
     json_string(json, "kernel", files->kernel);
     json_string(json, "report", files->report);
+    tally_write(json, "proposers", &request->tally);
     json_end(json);
 }

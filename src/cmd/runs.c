@@ -105,6 +105,7 @@ const struct command command_runs = {
 static const struct option show_options[] = {
     {.name = "tree", .help = "candidates under their parents"},
     {.name = "log", .help = "candidates in the order they were judged"},
+    {.name = "proposers", .help = "who found what at which cost"},
     {.name = "candidate", .help = "the word is the number of a candidate, not of a run"},
     OPTION_STORE,
     OPTION_JSON,
@@ -191,12 +192,23 @@ static bool show_run(struct stored *stored, const char *word, struct text *out)
         for (size_t i = 0; i < list.count; i++)
             write_candidate(&json, &list.at[i]);
         json_end(&json);
+        struct tally tally = {0};
+        if (!stored_tally(stored, &run, &tally))
+            return false;
+        tally_write(&json, "proposers", &tally);
         output_json_end(invocation, &json);
         return true;
     }
     text_printf(out, "run %lld: %s on %s, begun %s, %s, %lld judged in %.0f s\n", (long long)run.id,
                 run.task, run.target, date_of(invocation->arena, run.started),
                 run_state_name(run.state), (long long)run.judged, run.seconds);
+    struct tally tally = {0};
+    if (option_given(invocation, "proposers")) {
+        if (!stored_tally(stored, &run, &tally))
+            return false;
+        tally_print(out, &tally, "  ");
+        return true;
+    }
     if (tree)
         print_tree(out, &list, 0, 1);
     for (size_t i = 0; i < list.count && !tree; i++)

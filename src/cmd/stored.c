@@ -115,3 +115,17 @@ char *stored_object(struct stored *stored, const char *hash)
         stored_fail(stored, &error);
     return text;
 }
+
+bool stored_tally(struct stored *stored, const struct run *run, struct tally *tally)
+{
+    struct store_candidates list = {0};
+    struct store_exchanges exchanges = {0};
+    struct candidate_query query = {.run = run->id};
+    struct error error = {0};
+    struct arena *arena = stored->invocation->arena;
+    if (!stored->engine->candidate_list(stored->store, arena, &query, &list, &error) ||
+        !stored->engine->exchange_list(stored->store, arena, run->id, &exchanges, &error))
+        return stored_fail(stored, &error);
+    *tally = tally_of(arena, list.at, list.count, exchanges.at, exchanges.count, run->best);
+    return true;
+}

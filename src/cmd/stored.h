@@ -5,6 +5,7 @@
 #define SMELT_CMD_STORED_H
 
 #include "cmd/command.h"
+#include "record/tally.h"
 #include "store/store.h"
 
 /* A row of the option table of every command that uses the store. */
@@ -29,6 +30,8 @@ void stored_close(struct stored *stored);
 bool stored_run(struct stored *stored, const char *word, struct run *run);
 /* A candidate by number; of a run: its best. */
 bool stored_candidate(struct stored *stored, const char *word, struct candidate *candidate);
+/* Who found what in a run. False: errors were added. */
+bool stored_tally(struct stored *stored, const struct run *run, struct tally *tally);
 /* The text of an object; NULL: errors were added. */
 char *stored_object(struct stored *stored, const char *hash);
 /* Adds an error to the invocation's; always false. */

@@ -168,3 +168,32 @@ void report_experts(struct text *out, const struct report *report)
     }
     text_add(out, "</table></div>\n");
 }
+
+/* ---- who ---- */
+
+/* Only where somebody else than experts took part: what these did is said above. */
+void report_proposers(struct text *out, const struct report *report)
+{
+    if (!tally_is_mixed(&report->tally))
+        return;
+    text_add(out, "<h2>Who found what at which cost</h2>\n<div class=scroll><table class=big><tr>"
+                  "<th>proposer<th>tried<th>right<th>better than the parent<th>best<th>tokens"
+                  "<th>cost<th>expected<th>came</tr>\n");
+    for (size_t i = 0; i < report->tally.count; i++) {
+        const struct tally_row *row = &report->tally.at[i];
+        text_add(out, "<tr><td>");
+        html_escape(out, row->proposer);
+        text_printf(out,
+                    "%s<td class=number>%lld<td class=number>%lld<td class=number>%lld<td "
+                    "class=number>%.3g&times;"
+                    "<td class=number>%lld<td class=number>%.4g",
+                    row->winner ? " (won)" : "", (long long)row->candidates, (long long)row->right,
+                    (long long)row->better, row->best, (long long)row->tokens, row->cost);
+        if (row->compared)
+            text_printf(out, "<td class=number>%.3g&times;<td class=number>%.3g&times;</tr>\n",
+                        row->expected, row->got);
+        else
+            text_add(out, "<td class=number>&ndash;<td class=number>&ndash;</tr>\n");
+    }
+    text_add(out, "</table></div>\n");
+}

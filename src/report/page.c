@@ -176,6 +176,7 @@ bool report_write(struct arena *arena, const struct report_subject *subject, str
     report_tree(page, &report);
     text_add(page, "<section>");
     report_experts(page, &report);
+    report_proposers(page, &report);
     text_add(page, "</section>\n");
     report_table(page, &report);
     add_kernel(page, &report);

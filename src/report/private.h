@@ -5,6 +5,7 @@
 #define SMELT_REPORT_PRIVATE_H
 
 #include "base/json_read.h"
+#include "record/tally.h"
 #include "report/report.h"
 
 enum {
@@ -29,6 +30,7 @@ struct report {
     const struct json_value *verdict, *diagnosis;
     const struct json_value *timed;    /* the first case with a time, or NULL */
     const struct json_value *baseline; /* the fastest one of that case, or NULL */
+    struct tally tally;                /* who found what */
     int threads;
     const char *dtype;
     bool here; /* the run was made on the machine in front of us */
@@ -76,6 +78,7 @@ void report_tree(struct text *out, const struct report *report);
 void report_outcomes(struct text *out, const struct report *report);
 void report_diagnoses(struct text *out, const struct report *report);
 void report_experts(struct text *out, const struct report *report);
+void report_proposers(struct text *out, const struct report *report);
 void report_history(struct text *out, const struct report *report);
 void report_table(struct text *out, const struct report *report);
 void report_evidence(struct text *out, const struct report *report);

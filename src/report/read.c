@@ -135,6 +135,12 @@ bool report_read(struct report *report, struct error *error)
     report->threads = find_threads(report->run->settings);
     report->here = is_here(report->run->signature, subject->machine);
     find_steps(report);
+    struct store_exchanges exchanges = {0};
+    if (!subject->engine->exchange_list(subject->store, report->arena, subject->run.id, &exchanges,
+                                        error))
+        return false;
+    report->tally = tally_of(report->arena, list.at, list.count, exchanges.at, exchanges.count,
+                             report->best ? report->best->id : 0);
     if (report->best) {
         report->kernel = read_object(report, report->best->kernel, &length);
         report->plan = read_object(report, report->best->plan, &length);

@@ -15,6 +15,14 @@
 
 static const char *const roles[SEARCH_ISLANDS] = {"fusion", "memory", "instruction", "latency"};
 
+int search_island_find(const char *name, size_t length)
+{
+    for (int i = 0; i < SEARCH_ISLANDS; i++)
+        if (strlen(roles[i]) == length && memcmp(roles[i], name, length) == 0)
+            return i;
+    return -1;
+}
+
 static int expert_number(const char *name)
 {
     for (int i = 0; experts[i]; i++)
@@ -138,6 +146,8 @@ static bool islands_choose(struct search *search, struct search_choice *choice)
     int number = (int)(search->judged % SEARCH_ISLANDS);
     number =
         (int)((uint64_t)number + random_below(&search->random, SEARCH_ISLANDS)) % SEARCH_ISLANDS;
+    for (int i = 0; i < SEARCH_ISLANDS && search->options->island_no_experts[number]; i++)
+        number = (number + 1) % SEARCH_ISLANDS;
     const struct search_island *island = &search->islands[number];
     const struct search_nodes *population = &island->population;
     *choice = (struct search_choice){.island = number};

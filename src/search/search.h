@@ -170,6 +170,7 @@ struct search_options {
     struct search_outside outside[SEARCH_OUTSIDE];
     int outside_count;
     bool no_experts; /* only seeds and what comes from outside */
+    bool island_no_experts[SEARCH_ISLANDS];
     struct search_judge judge;
     struct know *know; /* or NULL */
     /* Called often; false ends the run cleanly. */
@@ -252,6 +253,9 @@ struct search_policy {
     /* A child was judged. */
     void (*learn)(struct search *search, struct search_node *node);
 };
+
+/* The number of an island by its name; -1: none. */
+int search_island_find(const char *name, size_t length);
 
 extern const struct search_policy *const search_policies[]; /* the default first; ends with NULL */
 const struct search_policy *search_policy_find(const char *name);

@@ -47,6 +47,7 @@ struct store_candidates VECTOR(struct candidate);
 struct store_runs VECTOR(struct run);
 struct store_experiences VECTOR(struct experience);
 struct store_events VECTOR(struct store_event);
+struct store_exchanges VECTOR(struct exchange);
 
 struct store_counts {
     int64_t runs, candidates, events, experiences, objects, object_bytes;
@@ -87,6 +88,16 @@ struct store_engine {
                       struct error *error);
     bool (*event_list)(struct store *store, struct arena *arena, int64_t run,
                        struct store_events *events, struct error *error);
+
+    /* Fills in exchange->id. */
+    bool (*exchange_add)(struct store *store, struct exchange *exchange, struct error *error);
+    /* Of a run, in their order. */
+    bool (*exchange_list)(struct store *store, struct arena *arena, int64_t run,
+                          struct store_exchanges *list, struct error *error);
+    /* The newest one without a fault that has this request, of another run than `besides`; id 0:
+     * none. */
+    bool (*exchange_find)(struct store *store, struct arena *arena, const char *request,
+                          int64_t besides, struct exchange *exchange, struct error *error);
 
     /* `hash` has room for 65. Putting what is there already is no work. */
     bool (*object_put)(struct store *store, const void *bytes, size_t length, char *hash,

@@ -143,4 +143,47 @@ void llm_repair(struct text *out, const struct error *error);
 
 const char *llm_reply_kind_name(enum llm_reply_kind kind); /* "kernel" */
 
+/* ---- transcripts (transcript.c) ---- */
+
+enum { LLM_TRANSCRIPT_BYTES = 64 << 20, LLM_EXCHANGES = 10000, LLM_TURNS = 4 };
+
+/*
+ * What was asked and said, whole, so that a run can be repeated without the model:
+ *
+ *     smelt transcript 1
+ *     exchange fast 8123 2045
+ *     parent
+ *         // smelt kernel 1
+ *         ...
+ *     end
+ *     system
+ *         ...
+ *     end
+ *     user
+ *         ...
+ *     end
+ *     reply
+ *         ...
+ *     end
+ *
+ * After `exchange`: the model, tokens read and written. A malformed reply is followed by an
+ * exchange with `assistant` and a second `user`, the request to repair it.
+ */
+struct llm_exchange {
+    const char *model;
+    int64_t read, written;
+    const char *parent; /* the kernel it is about; NULL: none */
+    const char *system;
+    const char *turns[LLM_TURNS]; /* user, assistant, user */
+    int turn_count;
+    const char *reply; /* NULL: none came */
+};
+struct llm_exchanges VECTOR(struct llm_exchange);
+
+void llm_transcript_begin(struct text *out);
+void llm_transcript_add(struct text *out, const struct llm_exchange *exchange);
+/* False: it is no transcript, and the error says where. */
+bool llm_transcript_parse(struct arena *arena, const struct source *source,
+                          struct llm_exchanges *exchanges, struct error *error);
+
 #endif

@@ -55,6 +55,11 @@ bool sqlite_event_add(struct store *store, int64_t run, const char *kind, const 
                       struct error *error);
 bool sqlite_event_list(struct store *store, struct arena *arena, int64_t run,
                        struct store_events *events, struct error *error);
+bool sqlite_exchange_add(struct store *store, struct exchange *exchange, struct error *error);
+bool sqlite_exchange_list(struct store *store, struct arena *arena, int64_t run,
+                          struct store_exchanges *list, struct error *error);
+bool sqlite_exchange_find(struct store *store, struct arena *arena, const char *request,
+                          int64_t besides, struct exchange *exchange, struct error *error);
 bool sqlite_candidate_add(struct store *store, struct candidate *candidate, struct error *error);
 bool sqlite_candidate_judge(struct store *store, const struct candidate *candidate,
                             struct error *error);

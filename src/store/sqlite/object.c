@@ -75,6 +75,7 @@ bool sqlite_collect(struct store *store, int64_t *objects, int64_t *bytes, struc
                       " UNION SELECT kernel FROM candidate"
                       " UNION SELECT plan FROM candidate WHERE plan IS NOT NULL"
                       " UNION SELECT verdict FROM candidate WHERE verdict IS NOT NULL"
+                      " UNION SELECT text FROM exchange"
                       " UNION SELECT substr(action, 6) FROM experience WHERE action LIKE 'plan %')",
                       "") &&
         count_objects(store, &kept, &kept_bytes, error);

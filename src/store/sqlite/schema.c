@@ -40,6 +40,14 @@ static const char *const steps[] = {
     "ALTER TABLE candidate ADD COLUMN expected REAL NOT NULL DEFAULT 0;"
     "ALTER TABLE candidate ADD COLUMN cost REAL NOT NULL DEFAULT 0;"
     "ALTER TABLE candidate ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;",
+    /* questions to language models and their replies */
+    "CREATE TABLE exchange ("
+    "    id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,"
+    "    time REAL NOT NULL, model TEXT NOT NULL, request TEXT NOT NULL, text TEXT NOT NULL,"
+    "    message TEXT NOT NULL, read INTEGER NOT NULL, written INTEGER NOT NULL,"
+    "    cost REAL NOT NULL, seconds REAL NOT NULL);"
+    "CREATE INDEX exchange_by_run ON exchange (run);"
+    "CREATE INDEX exchange_by_request ON exchange (request);",
 };
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
