@@ -22,9 +22,10 @@ static const struct skeleton *const CPU[] = {
     NULL,
 };
 
-extern const struct skeleton skeleton_device_map;
+extern const struct skeleton skeleton_device_map, skeleton_device_row;
 
 static const struct skeleton *const DEVICE[] = {
+    &skeleton_device_row,
     &skeleton_device_map,
     &skeleton_plain,
     NULL,

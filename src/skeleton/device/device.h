@@ -67,6 +67,33 @@ bool device_is_aligned(const struct skeleton_group *group, loop_value offset,
 void device_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                  const struct loop_buffer *from, loop_value from_offset, int count, bool vector);
 
+/* ---- threads combining values (combine.c) ---- */
+
+struct device_pair { /* a value, and of argmax and argmin where it was; -1: nowhere */
+    loop_value value, place;
+};
+
+/* Threads whose numbers differ by multiples of `stride`, `width` of them: both powers of two. */
+struct device_team {
+    const struct skeleton_device *device;
+    struct loop_block *top; /* the function's body: shared memory is declared there */
+    int threads;            /* of the block */
+    int stride, width;
+    const struct loop_buffer *shared[4], *places, *now;
+    int shared_count;
+};
+
+bool device_is_indexed(enum ir_monoid_kind monoid);
+struct device_pair device_unit(struct arena *arena, enum ir_monoid_kind monoid, enum dtype dtype);
+/* value = value . other; `place` only for those that have one. */
+void device_combine_one(struct loop_block *block, enum ir_monoid_kind monoid,
+                        struct loop_variable *value, struct loop_variable *place,
+                        struct device_pair other);
+/* What all threads of the team have, combined, in each of them. All threads of the block are there.
+ */
+void device_combine(struct device_team *team, struct loop_block *block, enum ir_monoid_kind monoid,
+                    struct loop_variable *value, struct loop_variable *place);
+
 /* ---- small things (slots.c) ---- */
 
 loop_value device_quotient(struct arena *arena, loop_value a, loop_value b);

@@ -178,6 +178,7 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     items = items < 1 ? 1 : items > 8 ? 8 : items;
     while (items > 1 && all / items < 8 * (int64_t)device->units)
         items /= 2;
+    items = device->warp == 1 ? 1 : items; /* a device that is a processor */
     device_slot(group, slots, "threads", "of a block", 32, device->block_threads, threads);
     device_slot(group, slots, "width", "threads side by side along the inner index",
                 map.chains.count > 1 ? 1 : threads,

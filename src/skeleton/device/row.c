@@ -1,0 +1,429 @@
+/*
+ * Reductions and what hangs on them, on a device: softmax, normalisations, sums and extremes along
+ * any axis. What is decided, and what it costs; row_lower.c writes it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "skeleton/device/row.h"
+#include "skeleton/slots.h"
+
+/* ---- sorting out ---- */
+
+static struct row_stage *stage_of(struct device_row *row, int tensor, int *component)
+{
+    for (int i = 0; i < row->row.stage_count; i++) {
+        struct row_stage *stage = &row->row.stages[i];
+        for (int k = 0; k < stage->stage->write_count; k++) {
+            *component = k;
+            if (stage->stage->writes[k].tensor == tensor)
+                return stage;
+        }
+    }
+    return NULL;
+}
+
+static loop_value results_resolve(void *context, struct skeleton_values *values, int tensor,
+                                  const loop_value *at)
+{
+    (void)at;
+    struct device_row *row = context;
+    int component;
+    struct row_stage *stage = stage_of(row, tensor, &component);
+    if (!stage)
+        return NULL;
+    struct device_row_stage *own = &row->stages[stage - row->row.stages];
+    if (stage->kind == ROW_REDUCE)
+        return loop_load(row->arena, component ? own->places : own->sums, row->element, 1);
+    return skeleton_round(values, tensor,
+                          skeleton_value(values, stage->stage, stage->stage->writes[0].value));
+}
+
+const struct nest_chain *device_row_lane(const struct device_row *row)
+{
+    return row->is_across ? &row->left.at[row->across] : &row->reduced.at[row->reduced.count - 1];
+}
+
+int device_row_sums(const struct device_row *row)
+{
+    return row->is_across ? row->elements : 1;
+}
+
+/* Nothing was computed yet: results are asked for at element 0 of buffers that are not written. */
+static void dummy_results(struct device_row *row)
+{
+    row->element = loop_integer(row->arena, 0);
+    for (int i = 0; i < row->row.stage_count; i++) {
+        const struct ir_stage *ir = row->row.stages[i].stage;
+        struct loop_block *nowhere = loop_block_new(row->arena);
+        if (row->row.stages[i].kind != ROW_REDUCE)
+            continue;
+        row->stages[i].sums =
+            loop_stack(nowhere, "sum", ir->nodes.at[ir->writes[0].value].type, 1, 1);
+        row->stages[i].places = loop_stack(nowhere, "place", DTYPE_I64, 1, 1);
+    }
+}
+
+void device_row_collect(struct device_row *row, int pass, struct device_loads *loads)
+{
+    struct skeleton_values *values = &row->values;
+    const struct loop_variable *along = device_row_lane(row)->variable;
+    values->memo = NULL;
+    for (int i = 0; i < row->row.stage_count; i++) {
+        struct device_row_stage *own = &row->stages[i];
+        const struct ir_stage *ir = row->row.stages[i].stage;
+        int tensor = ir->writes[0].tensor;
+        bool map = row->row.stages[i].kind == ROW_MAP;
+        if (!row_in_pass(&row->row.stages[i], pass) || (map && !row->group->needed[tensor]))
+            continue;
+        own->value = skeleton_value(values, ir, ir->writes[0].value);
+        if (map) {
+            loop_value at[IR_MAX_RANK];
+            for (int d = 0; d < row->group->part->tensors[tensor].rank; d++)
+                at[d] = skeleton_value(values, ir, ir->writes[0].at[d]);
+            own->offset = skeleton_offset(values, tensor, at);
+            own->buffer = skeleton_buffer(values, tensor);
+            own->value = skeleton_round(values, tensor, own->value);
+        } else if (ir->predicate != IR_NONE) {
+            own->value =
+                loop_select(row->arena, skeleton_value(values, ir, ir->predicate), own->value,
+                            loop_unit(row->arena, ir->monoid->kind, own->value->type));
+        }
+        if (device_is_indexed(ir->monoid && !map ? ir->monoid->kind : IR_SUM))
+            own->place = skeleton_value(values, ir, ir->writes[1].value);
+        if (row->reciprocal && !row->is_across)
+            own->value = skeleton_reciprocal(row->arena, own->value, along);
+        device_loads_add(row->arena, loads, own->value, along);
+    }
+}
+
+void device_row_align(struct device_row *row, struct device_loads *loads)
+{
+    const struct nest_chains *lists[] = {&row->left, &row->reduced};
+    for (size_t i = 0; i < loads->count; i++)
+        loads->at[i].vector = device_is_aligned(row->group, loads->at[i].load->offset, lists, 2,
+                                                device_row_lane(row)->variable, row->elements);
+}
+
+bool device_row_store_aligned(struct device_row *row, const struct device_row_stage *stage)
+{
+    const struct nest_chains *lists[] = {&row->left, &row->reduced};
+    const struct loop_variable *along = device_row_lane(row)->variable;
+    return device_is_dense(row->arena, stage->offset, along) &&
+           device_is_aligned(row->group, stage->offset, lists, 2, along, row->elements);
+}
+
+/* How many loads are dense along the chain that is now the lane. */
+static struct device_loads all_loads(struct device_row *row)
+{
+    struct device_loads loads = {0};
+    dummy_results(row);
+    for (int pass = 1; pass <= row->row.pass_count; pass++)
+        device_row_collect(row, pass, &loads);
+    return loads;
+}
+
+static void find_direction(struct device_row *row)
+{
+    size_t most = 0;
+    row->is_across = false;
+    row->can_along = true;
+    size_t along = all_loads(row).count;
+    row->is_across = true;
+    for (int i = 0; i < row->left.count; i++) {
+        row->across = i;
+        size_t count = all_loads(row).count;
+        if (count > most) {
+            most = count;
+            row->can_across = true;
+        }
+    }
+    for (int i = 0; i < row->left.count && row->can_across; i++) {
+        row->across = i;
+        if (all_loads(row).count == most)
+            break;
+    }
+    row->is_across = row->can_across && most > along;
+}
+
+bool device_row_init(struct device_row *row, const struct skeleton_group *group,
+                     struct loop_kernel *kernel, struct skeleton_reason *why_not)
+{
+    *row = (struct device_row){.group = group, .kernel = kernel, .arena = kernel->arena};
+    if (!row_group_init(&row->row, group, why_not))
+        return false;
+    for (int i = 0; i < row->row.stage_count; i++) {
+        if (row->row.stages[i].kind >= ROW_TOTAL) {
+            nest_refuse(why_not, "what combines rows is a group of its own on a device");
+            return false;
+        }
+    }
+    row->left = nest_chain(&row->row.nest, row->arena, &row->row.left);
+    row->reduced = nest_chain(&row->row.nest, row->arena, &row->row.reduced);
+    row->values = (struct skeleton_values){
+        .group = group, .kernel = kernel, .resolve = results_resolve, .context = row};
+    row->values.indices =
+        arena_array(row->arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
+    nest_bind_all(&row->row.nest, &row->values, &row->left);
+    nest_bind_all(&row->row.nest, &row->values, &row->reduced);
+    row->rows = row->length = 1;
+    for (int i = 0; i < row->left.count; i++)
+        row->rows *= nest_extent(&row->row.nest, &row->left.at[i]);
+    for (int i = 0; i < row->reduced.count; i++)
+        row->length *= nest_extent(&row->row.nest, &row->reduced.at[i]);
+    find_direction(row);
+    struct device_loads loads = all_loads(row);
+    row->smallest = 8;
+    for (size_t i = 0; i < loads.count; i++) {
+        int bytes = (int)dtype_bytes(loads.at[i].buffer->dtype);
+        row->smallest = bytes < row->smallest ? bytes : row->smallest;
+        row->load_bytes += bytes;
+    }
+    for (int i = 0; i < row->row.stage_count; i++)
+        row->stores |= row->row.stages[i].kind == ROW_MAP &&
+                       group->needed[row->row.stages[i].stage->writes[0].tensor];
+    return true;
+}
+
+static bool row_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
+{
+    struct row_group row;
+    if (!row_group_init(&row, group, why_not))
+        return false;
+    for (int i = 0; i < row.stage_count; i++) {
+        if (row.stages[i].kind >= ROW_TOTAL) {
+            nest_refuse(why_not, "what combines rows is a group of its own on a device");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- decisions ---- */
+
+static const char *const SIDES[] = {"along", "across"};
+static const char *const DIVISIONS[] = {"exact", "reciprocal"};
+static const char *const KEEPS[] = {"0", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32"};
+enum { KEEP_COUNT = 11, TEAM_KEEP = 8, MOST_KEEP = 24, MOST_SPLIT = 1024 };
+
+void device_row_decide(struct device_row *row, const struct plan_group *plan)
+{
+    row->plan = plan;
+    row->is_across = plan_is(plan, "side", "across");
+    row->threads = (int)plan_number(plan, "threads", 256);
+    row->team = (int)plan_number(plan, "team", 32);
+    row->elements = (int)plan_number(plan, "vector", 1);
+    row->keep = (int)plan_number(plan, "keep", 0);
+    row->unroll = (int)plan_number(plan, "unroll", 1);
+    row->split = (int)plan_number(plan, "split", 1);
+    row->reciprocal = plan_is(plan, "divide", "reciprocal");
+}
+
+static int vector_seed(struct device_row *row)
+{
+    struct device_loads loads = all_loads(row);
+    int64_t extent = nest_extent(&row->row.nest, device_row_lane(row));
+    for (int elements = 16 / row->smallest; elements > 1; elements /= 2) {
+        row->elements = elements > 8 ? 8 : elements;
+        device_row_align(row, &loads);
+        size_t fit = 0;
+        for (size_t i = 0; i < loads.count; i++)
+            fit += loads.at[i].vector;
+        if (2 * fit > loads.count && extent >= row->elements)
+            return row->elements;
+    }
+    return 1;
+}
+
+static int64_t power_above(int64_t value)
+{
+    int64_t power = 1;
+    while (power < value)
+        power *= 2;
+    return power;
+}
+
+struct row_seed {
+    int64_t threads, team, keep, unroll, split;
+};
+
+static struct row_seed seed_along(const struct device_row *row, int elements)
+{
+    const struct skeleton_device *device = row->group->target->device;
+    int64_t steps = (row->length + elements - 1) / elements, most = device->block_threads;
+    bool slow = device->warp == 1; /* threads meet in shared memory only */
+    most = slow && most > 64 ? 64 : most;
+    struct row_seed seed = {.unroll = 4, .split = 1};
+    seed.team = power_above((steps + TEAM_KEEP - 1) / TEAM_KEEP);
+    seed.team = seed.team < 8 && steps >= 8 ? 8 : seed.team;
+    seed.team = seed.team > 512 ? 512 : seed.team;
+    seed.team = seed.team > most ? most : slow && seed.team > 16 ? 16 : seed.team;
+    while (seed.team * 2 <= most && seed.team < 32 && row->rows * seed.team < 16 * device->units)
+        seed.team *= 2; /* few rows: more threads for each */
+    seed.threads = seed.team < 128 ? 128 : seed.team;
+    seed.threads = seed.threads > most ? most : seed.threads;
+    bool few = row->rows < device->units && steps > 8 * seed.team;
+    if (few && row->reduced.count == 1) {
+        seed.team = seed.threads = most < 256 ? most : 256;
+        while (seed.split < MOST_SPLIT && seed.split * row->rows < 8 * device->units &&
+               seed.split * seed.team * 8 < steps)
+            seed.split *= 2;
+    }
+    int64_t needed = (steps + seed.team - 1) / seed.team;
+    bool again = row->row.pass_count > 1 && seed.split == 1;
+    seed.keep = again && needed <= MOST_KEEP ? needed : 0;
+    if (row->row.pass_count == 1 && needed <= 8 && seed.split == 1)
+        seed.keep = needed; /* all that is read is under way at once */
+    if (slow) /* a device that is a processor: caches keep a row, and compilers take long */
+        seed.keep = 0, seed.unroll = 1;
+    return seed;
+}
+
+static struct row_seed seed_across(struct device_row *row, int elements)
+{
+    const struct skeleton_device *device = row->group->target->device;
+    int64_t columns = nest_extent(&row->row.nest, &row->left.at[row->across]);
+    struct row_seed seed = {.unroll = 4, .split = 1, .threads = 256};
+    seed.threads = seed.threads > device->block_threads ? device->block_threads : seed.threads;
+    seed.threads = device->warp == 1 && seed.threads > 64 ? 64 : seed.threads;
+    seed.team = device->warp == 1 ? 16 : 32;
+    while (seed.team > 1 && seed.team / 2 * elements >= columns)
+        seed.team /= 2;
+    int64_t depth = seed.threads / seed.team;
+    while (depth > 1 && depth / 2 >= row->length) {
+        depth /= 2;
+        seed.threads /= 2;
+    }
+    int64_t pieces = (columns + seed.team * elements - 1) / (seed.team * elements);
+    int64_t blocks = pieces * (columns ? row->rows / columns : 1);
+    while (seed.split < MOST_SPLIT && blocks * seed.split < 8 * device->units &&
+           seed.split * depth * 8 < row->length)
+        seed.split *= 2;
+    int64_t needed = (row->length + depth - 1) / depth;
+    seed.keep = row->row.pass_count > 1 && seed.split == 1 && needed <= 16 ? needed : 0;
+    if (device->warp == 1)
+        seed.keep = 0, seed.unroll = 1;
+    return seed;
+}
+
+static void row_open(const struct skeleton_group *group, struct skeleton_slots *slots)
+{
+    const struct skeleton_device *device = group->target->device;
+    struct device_row row;
+    struct skeleton_reason ignored = {""};
+    device_row_init(&row, group, loop_kernel_new(group->arena, group->part), &ignored);
+    int elements = vector_seed(&row), keep = 0;
+    struct row_seed seed = row.is_across ? seed_across(&row, elements) : seed_along(&row, elements);
+    while (keep + 1 < KEEP_COUNT && atoi(KEEPS[keep]) < seed.keep)
+        keep++;
+    slots_add(group, slots, "side", "vectors along a row, or across rows side by side", SIDES,
+              row.can_across ? 2 : 1, row.is_across);
+    device_slot(group, slots, "threads", "of a block", 32, device->block_threads, seed.threads);
+    device_slot(group, slots, "team", "threads of a row; across: of columns", 1,
+                device->block_threads, seed.team);
+    device_slot(group, slots, "vector", "elements a thread loads at once", 1, 16, elements);
+    slots_add(group, slots, "keep", "vectors a thread keeps from pass to pass", KEEPS, KEEP_COUNT,
+              keep);
+    device_slot(group, slots, "unroll", "vectors under way where they are not kept", 1, 16,
+                seed.unroll);
+    device_slot(group, slots, "split", "blocks that share a row", 1, MOST_SPLIT, seed.split);
+    slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
+              slots_division_may_differ(group, 0));
+}
+
+static double row_registers(const struct device_row *row)
+{
+    int vectors = row->keep > row->unroll ? row->keep : row->unroll;
+    double bytes = (double)row->load_bytes * row->elements * vectors;
+    bytes += 4.0 * device_row_sums(row) * row->row.stage_count + 8.0 * row->elements;
+    return 30 + bytes / 4;
+}
+
+static double row_shared(const struct device_row *row)
+{
+    return 16.0 * row->threads;
+}
+
+static bool row_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct skeleton_reason *why_not)
+{
+    const struct skeleton_device *device = group->target->device;
+    struct device_row row;
+    if (!device_row_init(&row, group, loop_kernel_new(group->arena, group->part), why_not))
+        return false;
+    device_row_decide(&row, plan);
+    double most =
+        device->unit_registers ? fmin(230, 0.95 * device->unit_registers / row.threads) : 1024;
+    if (row.is_across && !row.can_across)
+        nest_refuse(why_not, "rows do not lie side by side");
+    else if (row.team > row.threads)
+        nest_refuse(why_not, "a block has fewer threads than a team");
+    else if (row.split > 1 && !row.is_across && row.team != row.threads)
+        nest_refuse(why_not, "a block that shares a row is one team");
+    else if (row.split > 1 && row.keep > 0)
+        nest_refuse(why_not, "nothing is kept from launch to launch");
+    else if (row_registers(&row) > most)
+        nest_refuse(why_not, "what a thread keeps would take %.0f registers", row_registers(&row));
+    else if (row_shared(&row) > (double)device->shared)
+        nest_refuse(why_not, "a block would take %.0f bytes of shared memory", row_shared(&row));
+    else
+        return true;
+    return false;
+}
+
+static struct skeleton_cost row_predict(const struct skeleton_group *group,
+                                        const struct plan_group *plan)
+{
+    const struct skeleton_device *device = group->target->device;
+    struct device_row row;
+    struct skeleton_reason ignored = {""};
+    device_row_init(&row, group, loop_kernel_new(group->arena, group->part), &ignored);
+    device_row_decide(&row, plan);
+    struct skeleton_cost cost = {0};
+    struct device_launch launch = {
+        .threads = row.threads, .registers = row_registers(&row), .shared = row_shared(&row)};
+    double points = (double)row.rows * (double)row.length, steps;
+    double columns = row.is_across ? (double)nest_extent(&row.row.nest, device_row_lane(&row)) : 1;
+    int lanes = row.is_across ? row.threads / row.team : row.team;
+    if (row.is_across) {
+        double pieces = ceil(columns / (row.team * row.elements));
+        launch.blocks = pieces * (double)row.rows / fmax(columns, 1) * row.split;
+        steps = (double)row.length / (lanes * row.split);
+    } else {
+        launch.blocks = ceil((double)row.rows * row.team / row.threads) * row.split;
+        steps = (double)row.length / row.elements / (lanes * row.split);
+    }
+    bool kept = row.keep >= steps;
+    launch.unique = nest_bytes(&row.row.nest);
+    launch.bytes = device_bytes(&row.row.nest, device_row_lane(&row), points);
+    if (!kept)
+        launch.bytes += points * row.load_bytes * (row.row.pass_count - 1);
+    double under_way = fmin(kept ? row.keep : row.unroll, fmax(steps, 1));
+    launch.in_flight = under_way * row.elements * fmax(row.load_bytes, 2);
+    for (int i = 0; i < group->stage_count; i++)
+        cost.operations += nest_operations(&row.row.nest, row.row.stages[i].stage);
+    /* what teams do besides elements: threads that have none, and combining */
+    double threads = launch.blocks * row.threads, waste = steps < 1 ? 1 / steps : 1;
+    double meeting = threads * row.row.stage_count * 12 * log2(lanes + 1);
+    launch.operations = cost.operations * waste + points * (3 + 20.0 / row.elements) + meeting;
+    cost.bytes = launch.bytes;
+    cost.vectors = (int)launch.registers;
+    cost.seconds = device_seconds(device, &launch);
+    /* one wave of blocks waits for each row from the first byte to the last */
+    double wait = steps * 60e-9 / fmax(under_way, 1) + 1e-6;
+    cost.seconds = fmax(cost.seconds, device->launch + wait);
+    if (row.split > 1)
+        cost.seconds += row.row.pass_count * device->launch + 1e-6;
+    return cost;
+}
+
+const struct skeleton skeleton_device_row = {
+    .name = "row",
+    .note = "reductions and what hangs on them, rows shared by teams of threads",
+    .match = row_match,
+    .open = row_open,
+    .legal = row_legal,
+    .predict = row_predict,
+    .lower = device_row_lower,
+};
