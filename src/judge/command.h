@@ -8,6 +8,7 @@
 
 enum {
     COMMAND_ROUNDS = 5,      /* launches of it in a contest: many programs are slow to start */
+    COMMAND_STAYING_ROUNDS = 3, /* and questions to one that stays */
     COMMAND_REPEAT = 50,     /* calls it is asked to time, */
     COMMAND_SECONDS = 60,    /* and how long it may take, over the limit of a call */
     COMMAND_TIMES = 100000,  /* most numbers it may give back */

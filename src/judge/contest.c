@@ -29,7 +29,7 @@ enum {
     COST_ROUNDS = 3,
     CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
-    DEVICE_ROUNDS = 4,      /* that a cell of a device lives: its driver takes long to start */
+    LONG_ROUNDS = 4,        /* that a cell of a device lives where calls are long: try_launch */
     DRAWN_ROOM = 512 << 20, /* bytes of the slots of a batch, where a device makes the inputs */
 };
 
@@ -40,6 +40,7 @@ static const double batch_seconds = 3e-4; /* the length of one of them where the
 static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
+static const double long_call = 5e-5;     /* on a device: no longer a matter of where things lie */
 
 /* The contest as it goes on. The last seat is the empty kernel's. */
 struct round {
@@ -55,6 +56,7 @@ struct round {
     double seconds[CONTEST_MAX + 1][MOST_TURNS];
     double device[CONTEST_MAX + 1][MOST_TURNS]; /* the same by the clock of the device */
     int number, calls, turns;
+    double call_seconds; /* of the fastest contestant, in the round before */
     double cost; /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
     bool cost_is_small; /* so that it was measured often enough */
@@ -122,7 +124,8 @@ static void shuffle(struct random *random, int *order, int count)
  * A worker lives through all rounds where its cells can leave nothing behind, else through one. So
  * it does where the buffers are large and lie in the same place in every round: kernels that are
  * bound by memory were up to 3 % faster beside one worker than beside another, for as long as both
- * lived, and what differs from launch to launch belongs into the interval.
+ * lived, and what differs from launch to launch belongs into the interval. The driver of a device
+ * takes long to start; kernels that are not short do not differ from launch to launch there.
  */
 static bool try_launch(struct round *round, int c)
 {
@@ -135,7 +138,8 @@ static bool try_launch(struct round *round, int c)
                                      .device = contest->empty_device,
                                      .is_empty = true};
     struct seat *seat = &round->seats[c];
-    if (seat->worker > 0 && contest->empty_device && round->number % DEVICE_ROUNDS != 0)
+    int rounds = round->call_seconds > long_call ? LONG_ROUNDS : 1;
+    if (seat->worker > 0 && contest->empty_device && round->number % rounds != 0)
         return true;
     if (seat->worker > 0 && (!seat->board->may_launch || round->buffers.room == 1))
         seat_leave(seat);
@@ -175,7 +179,9 @@ static bool takes_part(const struct round *round, int c)
 {
     const struct standing *standing = &round->standings[c];
     return !standing->cut &&
-           !(round->contest->contestants[c].command && standing->rounds >= COMMAND_ROUNDS);
+           !(round->contest->contestants[c].command &&
+             standing->rounds >= (round->contest->empty_device ? COMMAND_STAYING_ROUNDS
+                                                               : COMMAND_ROUNDS));
 }
 
 static bool take_seats(struct round *round)
@@ -282,8 +288,9 @@ static void settle_cost(struct round *round)
 }
 
 /*
- * The time of a call. The clock of a device is the finer one where device code cannot reach it, and
- * is taken as long as the host's, less what starting and stopping costs, says the same.
+ * The time of a call. The clock of a device is the finer one where device code cannot reach it: what
+ * starting and stopping costs is not in it, and is more than a short kernel takes. It is taken
+ * unless the host's says that there was clearly more.
  */
 static double lap_of(const struct round *round, int c)
 {
@@ -294,7 +301,7 @@ static double lap_of(const struct round *round, int c)
     for (int t = 0; told && t < round->turns; t++)
         told = round->device[c][t] > 0;
     double own = told ? interval_low(round->device[c], round->turns) : 0;
-    if (told && fabs(host - own) <= share * own + slack)
+    if (told && host <= own * (1 + share) + slack)
         host = own;
     return fmax(host / round->calls, 1e-10);
 }
@@ -358,6 +365,10 @@ static bool play_round(struct round *round)
     if (!play_outside(round, laps))
         return false;
     score(round, laps);
+    round->call_seconds = INFINITY;
+    for (int c = 0; c < round->contest->count; c++)
+        if (round->seated[c] && !round->contest->contestants[c].command)
+            round->call_seconds = fmin(round->call_seconds, laps[c]);
     round->number++;
     return true;
 }

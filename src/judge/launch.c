@@ -397,9 +397,27 @@ static void work(const struct launch *launch, const char *runner, struct launch_
         result->outcome = OUTCOME_OK;
 }
 
+static bool check_sampled_draw(struct worker *worker, int number, int side)
+{
+    uint64_t hash = 0;
+    worker->result->draw = number;
+    if (!sample_check_draw(worker, number, side))
+        return false;
+    if (number > 0 || !worker->launch->deterministic)
+        return true;
+    if (!worker->drawn)
+        hash = worker_output_hash(worker, 0);
+    else if (!worker_hash_some(worker, &hash))
+        return false;
+    if (side == 1 && hash != worker->result->hash)
+        return worker_fail(worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
+    worker->result->hash = hash;
+    return true;
+}
+
 /*
  * One cell of a sampled case: the first draw, and every other one of the rest. There is room for
- * one set of buffers only, so one worker follows the other.
+ * one set of buffers only, so one worker follows the other. On a device one does all.
  */
 static void work_sampled(const struct launch *launch, const char *runner, int side,
                          struct launch_result *result)
@@ -419,21 +437,13 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
         worker.control->drawn.used = worker.drawn > 0;
     good = good && worker_start_cell(&worker, runner);
     for (int n = 0; good && draw_sampled(sampling->task_case, n, NULL) >= 0; n++) {
-        if ((n > 0 && n % 2 == side) || (sampling->only_draw >= 0 && sampling->only_draw != n))
+        bool others = n > 0 && n % 2 == side && !worker.drawn;
+        if (others || (sampling->only_draw >= 0 && sampling->only_draw != n))
             continue;
-        result->draw = n;
-        good = sample_check_draw(&worker, n, side);
-        if (!good || n > 0 || !launch->deterministic)
-            continue;
-        uint64_t hash = 0;
-        if (!worker.drawn)
-            hash = worker_output_hash(&worker, 0);
-        else
-            good = worker_hash_some(&worker, &hash);
-        if (good && side == 1 && hash != result->hash)
-            good = worker_fail(&worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
-        result->hash = hash;
+        good = check_sampled_draw(&worker, n, side);
     }
+    if (good && worker.drawn && sampling->only_draw <= 0)
+        good = check_sampled_draw(&worker, 0, 1); /* once more, over other rubbish */
     sandbox_kill(&worker.process);
     if (good)
         result->outcome = OUTCOME_OK;
@@ -534,7 +544,8 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
         return error_system(error, ERROR_OUT_OF_MEMORY, "no memory for a result");
     }
     bool alive = run_worker(launch, runner, 0, shared);
-    if (alive && launch->sampling && shared->outcome == OUTCOME_OK)
+    bool other_side = launch->sampling && !launch->device; /* whose guards are on both */
+    if (alive && other_side && shared->outcome == OUTCOME_OK)
         alive = run_worker(launch, runner, 1, shared);
     *result = *shared;
     munmap(shared, sizeof *shared);

@@ -2,7 +2,7 @@
  * The program smelt-device: the process in which a driver and a kernel run together.
  *
  *     smelt-device describe TARGET                         what device there is, one fact per line
- *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own
+ *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may follow
  *     smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
  *
  * Exit status: 0, 1 when the kernel does not compile, 2 when the target cannot be used; what the
@@ -86,20 +86,14 @@ static void say_functions(struct arena *arena, const struct target_build *build)
     say(out.at);
 }
 
-static int compile(struct arena *arena, const struct target *target, const char *architecture,
-                   const char *in, const char *out)
+static int compile_one(struct arena *arena, const struct target *target, struct device *device,
+                       const char *architecture, const char *in, const char *out)
 {
-    struct device device = {0};
     struct error error = {0};
     struct target_build build;
     size_t length = 0;
     const char *text = file_read(arena, in, SOURCE_MAXIMUM, &length, &error);
-    bool named = strcmp(architecture, "-") != 0;
-    bool opened = text && !named && target->open(&device, &error);
-    if (!text || (!named && !opened))
-        return say_error(&error);
-    if (!target->compile(arena, opened ? &device : NULL, named ? architecture : NULL, text, length,
-                         &build, &error))
+    if (!text || !target->compile(arena, device, architecture, text, length, &build, &error))
         return say_error(&error);
     say(build.log.at);
     if (build.done && build.binary &&
@@ -107,9 +101,33 @@ static int compile(struct arena *arena, const struct target *target, const char 
         return say_error(&error);
     if (build.done)
         say_functions(arena, &build);
-    if (opened)
-        target->close(&device);
     return build.done ? STATUS_GOOD : STATUS_REFUSED;
+}
+
+/* One file after the other; with several, those that are refused are named. */
+static int compile(struct arena *arena, const struct target *target, const char *architecture,
+                   char **files, int count)
+{
+    struct device device = {0};
+    struct error error = {0};
+    bool named = strcmp(architecture, "-") != 0;
+    if (!named && !target->open(&device, &error))
+        return say_error(&error);
+    int worst = STATUS_GOOD;
+    for (int i = 0; i + 1 < count; i += 2) {
+        int status = compile_one(arena, target, named ? NULL : &device,
+                                 named ? architecture : NULL, files[i], files[i + 1]);
+        if (status != STATUS_GOOD && count > 2) {
+            say(files[i]);
+            say(": refused\n");
+        }
+        worst = status > worst ? status : worst;
+        if (count > 2)
+            arena_reset(arena);
+    }
+    if (!named)
+        target->close(&device);
+    return worst;
 }
 
 /* ---- the cell ---- */
@@ -491,8 +509,9 @@ int main(int count, char **arguments)
     const struct target *target = count >= 3 ? target_find(arguments[2]) : NULL;
     if (target && target->open && strcmp(arguments[1], "describe") == 0)
         return describe(&arena, target);
-    if (target && target->open && strcmp(arguments[1], "compile") == 0 && count == 6)
-        return compile(&arena, target, arguments[3], arguments[4], arguments[5]);
+    if (target && target->open && strcmp(arguments[1], "compile") == 0 && count >= 6 &&
+        count % 2 == 0)
+        return compile(&arena, target, arguments[3], arguments + 4, count - 4);
     if (target && target->open && strcmp(arguments[1], "run") == 0 && count == 4)
         serve(&arena, target, arguments[3]);
     say("smelt-device is started by smelt: see src/target/runner.c\n");
