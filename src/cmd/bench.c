@@ -2,10 +2,12 @@
  * smelt bench: a suite of tasks, each kernel judged and timed side by side with its baselines.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/ablate.h"
@@ -16,6 +18,7 @@
 #include "judge/judge.h"
 #include "kernel/kernel.h"
 #include "os/file.h"
+#include "os/sandbox.h"
 
 static const char *const kernels[] = {"seed", "plain", NULL};
 
@@ -27,7 +30,10 @@ static const struct option options[] = {
      .argument = "KIND",
      .choices = kernels,
      .help = "what is timed: seed (the kernel of the first plan, the default) or plain"},
-    {.name = "task", .argument = "WORD", .help = "only tasks whose name has this word in it"},
+    {.name = "task",
+     .argument = "WORD",
+     .repeated = true,
+     .help = "only tasks whose name has this word in it, or another one given so"},
     {.name = "shard",
      .argument = "I/N",
      .help = "only the I-th of N parts of the tasks: every N-th file, from the I-th on"},
@@ -40,6 +46,7 @@ static const struct option options[] = {
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing a case (1 when not given)"},
+    {.name = "times", .help = "say below each row how long it took to make it"},
     {.name = "check-only", .help = "find out whether the kernels are right, do not time them"},
     {.name = "save", .argument = "FILE", .help = "keep the results in FILE"},
     {.name = "against", .argument = "FILE", .help = "compare with results kept earlier"},
@@ -72,7 +79,8 @@ struct bench {
     bool plain;
     struct skeleton_target target;
     int shard, shards; /* of the files: from 1 on */
-    const char *word;
+    const char *word;  /* the first of --task; NULL: all tasks */
+    bool times;
     struct bench_rows rows;
     struct file_names files;
     enum exit_code exit;
@@ -157,6 +165,7 @@ static bool take_options(struct bench *bench)
     const char *kind = option_value(invocation, "kernel");
     bench->plain = kind && strcmp(kind, "plain") == 0;
     bench->word = option_value(invocation, "task");
+    bench->times = option_given(invocation, "times");
     if (!take_shard(bench))
         return false;
     bench->judge = (struct judge_options){
@@ -212,6 +221,17 @@ static struct bench_row *add_row(struct bench *bench, const struct task *task, c
     return &bench->rows.at[bench->rows.count - 1];
 }
 
+/* "torch" is enough where each task has an expression of its own. */
+static void shorten_names(struct bench *bench, struct case_result *result)
+{
+    for (int i = 0; i < result->speedup_count; i++) {
+        const char *name = result->speedups[i].baseline;
+        if (strncmp(name, "torch", 5) == 0)
+            result->speedups[i].baseline =
+                arena_copy(bench->invocation->arena, name, strcspn(name, ": "));
+    }
+}
+
 /* One row per timed case, or one for all that went wrong. */
 static void add_verdict(struct bench *bench, const struct task *task, const struct verdict *verdict)
 {
@@ -228,7 +248,7 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
         return;
     }
     for (int i = 0; i < verdict->case_count; i++) {
-        const struct case_result *result = &verdict->cases[i];
+        struct case_result *result = &verdict->cases[i];
         if (result->held || isnan(result->microseconds))
             continue;
         struct bench_row *row = add_row(bench, task, result->text, outcome, "");
@@ -237,6 +257,11 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
         row->gigaflops = result->gigaflops;
         row->floor = result->floor;
         row->speedups = result->speedups;
+        row->compiling = verdict->compile_seconds;
+        row->checking = verdict->check_seconds;
+        row->timing = verdict->time_seconds;
+        row->outside = verdict->outside_seconds;
+        shorten_names(bench, result);
         row->absent_count = result->speedup_count;
         while (row->speedup_count < result->speedup_count &&
                !result->speedups[row->speedup_count].problem)
@@ -292,12 +317,27 @@ static void run_task(struct bench *bench, const struct task *task)
         if (i == 0)
             bench_print_head(&line, bench->judge.check_only);
         bench_print_row(&line, row);
+        if (bench->times && row->timing > 0)
+            bench_print_seconds(&line, row);
         if (!invocation->json)
             output_text(&line);
+        fflush(stdout); /* whoever stops us has the rows so far */
     }
 }
 
-static void run_file(struct bench *bench, const char *path)
+static bool is_wanted(const struct bench *bench, const struct task *task)
+{
+    size_t cursor = 0;
+    if (!task || task->case_count == 0)
+        return false;
+    for (const char *word; (word = option_next(bench->invocation, "task", &cursor));)
+        if (strstr(task->name, word))
+            return true;
+    return bench->word == NULL;
+}
+
+static void run_file(struct bench *bench, const char *path,
+                     void (*what)(struct bench *bench, const struct task *task))
 {
     struct invocation *invocation = bench->invocation;
     struct lang *lang = lang_new(invocation->arena, NULL);
@@ -306,11 +346,59 @@ static void run_file(struct bench *bench, const char *path)
     size_t count = file ? lang_task_count(file) : 0;
     for (size_t i = 0; i < count; i++) {
         const struct task *task = lang_task(lang, file, lang_task_ast(file, i), errors);
-        bool wanted =
-            task && task->case_count > 0 && (!bench->word || strstr(task->name, bench->word));
-        if (wanted)
-            run_task(bench, task);
+        if (is_wanted(bench, task))
+            what(bench, task);
     }
+}
+
+/* ---- ahead ---- */
+
+enum { MOST_HELPERS = 4, CORES_EACH = 3 };
+
+static void prepare_task(struct bench *bench, const struct task *task)
+{
+    struct error error = {0};
+    for (int i = 0; i < task->case_count; i++) {
+        const struct source *source =
+            is_first_of_kind(bench, task, i) ? write_kernel(bench, task, i, &error) : NULL;
+        if (source)
+            judge_prepare(bench->invocation->arena, task, source);
+    }
+}
+
+/*
+ * On a device the processors have little to do while kernels are timed: where there are several,
+ * they compile what the next rows need. How many helpers there are; they end by themselves, or with
+ * us.
+ */
+static int start_helpers(struct bench *bench, pid_t *helpers)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = cores / CORES_EACH < MOST_HELPERS ? (int)(cores / CORES_EACH) : MOST_HELPERS;
+    pid_t self = getpid();
+    if (!bench->target.device)
+        return 0;
+    for (int h = 0; h < count; h++) {
+        helpers[h] = fork();
+        if (helpers[h] != 0)
+            continue;
+        sandbox_follow(self);
+        size_t step = (size_t)bench->shards * (size_t)count;
+        size_t first = (size_t)bench->shard - 1 + (size_t)bench->shards * (size_t)h;
+        for (size_t i = first; i < bench->files.count; i += step)
+            run_file(bench, bench->files.at[i], prepare_task);
+        _exit(0);
+    }
+    return count;
+}
+
+static void end_helpers(const pid_t *helpers, int count)
+{
+    for (int h = 0; h < count; h++)
+        if (helpers[h] > 0) {
+            kill(helpers[h], SIGKILL);
+            waitpid(helpers[h], NULL, 0);
+        }
 }
 
 /* ---- all of them ---- */
@@ -360,8 +448,11 @@ static enum exit_code run(struct invocation *invocation)
             return error_exit(error.code);
         }
     }
+    pid_t helpers[MOST_HELPERS] = {0};
+    int helper_count = start_helpers(&bench, helpers);
     for (size_t i = (size_t)bench.shard - 1; i < bench.files.count; i += (size_t)bench.shards)
-        run_file(&bench, bench.files.at[i]);
+        run_file(&bench, bench.files.at[i], run_task);
+    end_helpers(helpers, helper_count);
     if (bench.rows.count == 0 && invocation->errors.list.count == 0)
         error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},
                               "there is no task to time%s%s", bench.word ? " with the word " : "",

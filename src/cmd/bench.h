@@ -17,6 +17,7 @@ struct bench_row { /* a timed case of a task */
     double gigabytes, gigaflops, floor;
     struct speedup *speedups;
     int speedup_count;
+    double compiling, checking, timing, outside; /* seconds it took; outside: of timing, programs */
     int absent_count; /* more of them, behind: with the reason why there is no number */
 };
 
@@ -26,6 +27,8 @@ struct bench_rows VECTOR(struct bench_row);
 const struct speedup *bench_headline(const struct bench_row *row);
 void bench_print_head(struct text *out, bool check_only);
 void bench_print_row(struct text *out, const struct bench_row *row);
+/* What it took to make the row. */
+void bench_print_seconds(struct text *out, const struct bench_row *row);
 /* How many are ok, and the geometric mean of the speed-up over each baseline. */
 void bench_print_summary(struct text *out, const struct bench_rows *rows);
 void bench_write_rows(struct json *json, const struct bench_rows *rows);

@@ -51,6 +51,12 @@ void bench_print_row(struct text *out, const struct bench_row *row)
                         row->speedups[i].problem);
 }
 
+void bench_print_seconds(struct text *out, const struct bench_row *row)
+{
+    text_printf(out, "    %.1f s compiling, %.1f checking, %.1f timing, %.1f of it in programs\n",
+                row->compiling, row->checking, row->timing, row->outside);
+}
+
 /* The ratio over a baseline of that name; nan when the row has none. */
 static double ratio_over(const struct bench_row *row, const char *baseline)
 {

@@ -7,12 +7,12 @@
 #include "judge/contest.h"
 
 enum {
-    COMMAND_ROUNDS = 5,      /* launches of it in a contest: many programs are slow to start */
+    COMMAND_ROUNDS = 5,         /* launches of it in a contest: many programs are slow to start */
     COMMAND_STAYING_ROUNDS = 3, /* and questions to one that stays */
-    COMMAND_REPEAT = 50,     /* calls it is asked to time, */
-    COMMAND_SECONDS = 60,    /* and how long it may take, over the limit of a call */
-    COMMAND_TIMES = 100000,  /* most numbers it may give back */
-    COMMAND_BYTES = 4 << 20, /* the largest seconds.txt that is read */
+    COMMAND_REPEAT = 50,        /* calls it is asked to time, */
+    COMMAND_SECONDS = 60,       /* and how long it may take, over the limit of a call */
+    COMMAND_TIMES = 100000,     /* most numbers it may give back */
+    COMMAND_BYTES = 4 << 20,    /* the largest seconds.txt that is read */
 };
 
 struct command;

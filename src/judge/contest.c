@@ -57,7 +57,7 @@ struct round {
     double device[CONTEST_MAX + 1][MOST_TURNS]; /* the same by the clock of the device */
     int number, calls, turns;
     double call_seconds; /* of the fastest contestant, in the round before */
-    double cost; /* of starting and stopping, in this round */
+    double cost;         /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
     bool cost_is_small; /* so that it was measured often enough */
     double outside;     /* seconds of external programs, which are not charged to the others */
@@ -180,8 +180,8 @@ static bool takes_part(const struct round *round, int c)
     const struct standing *standing = &round->standings[c];
     return !standing->cut &&
            !(round->contest->contestants[c].command &&
-             standing->rounds >= (round->contest->empty_device ? COMMAND_STAYING_ROUNDS
-                                                               : COMMAND_ROUNDS));
+             standing->rounds >=
+                 (round->contest->empty_device ? COMMAND_STAYING_ROUNDS : COMMAND_ROUNDS));
 }
 
 static bool take_seats(struct round *round)
@@ -288,8 +288,8 @@ static void settle_cost(struct round *round)
 }
 
 /*
- * The time of a call. The clock of a device is the finer one where device code cannot reach it: what
- * starting and stopping costs is not in it, and is more than a short kernel takes. It is taken
+ * The time of a call. The clock of a device is the finer one where device code cannot reach it:
+ * what starting and stopping costs is not in it, and is more than a short kernel takes. It is taken
  * unless the host's says that there was clearly more.
  */
 static double lap_of(const struct round *round, int c)
@@ -337,6 +337,7 @@ static bool play_outside(struct round *round, double *laps)
         double start = clock_seconds();
         command_launch(command, &found);
         round->outside += clock_seconds() - start;
+        round->standings[c].spent += clock_seconds() - start;
         laps[c] = fmax(found.seconds, 1e-10);
         if (found.outcome == OUTCOME_OK)
             continue;

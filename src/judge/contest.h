@@ -48,6 +48,7 @@ struct standing {
     double ratios[CONTEST_MAX][CONTEST_MOST_ROUNDS];
     int rounds;
     double device; /* seconds of one call at best, by the clock of a device; 0: there is none */
+    double spent;  /* seconds an external program took, in all */
     bool cut;      /* left out after some rounds: clearly slower than another kernel */
 };
 

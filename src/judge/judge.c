@@ -587,3 +587,25 @@ bool judge_kernels(struct arena *arena, const struct task *task,
         sigaction(SIGCHLD, &before, NULL);
     return session.good;
 }
+
+void judge_prepare(struct arena *arena, const struct task *task, const struct source *source)
+{
+    struct error ignored = {0};
+    struct compiled compiled = {0};
+    struct yardstick yardstick = {0};
+    if (compile_prepare(arena, source, &compiled, &ignored))
+        (void)compile_prepared(arena, &compiled, &ignored);
+    compiled_release(&compiled);
+    for (int i = 0; i < task->case_count; i++) {
+        const struct ir_program *program = task->cases[i].program;
+        if (i > 0 && program == task->cases[i - 1].program)
+            continue;
+        (void)yardstick_get(arena, &yardstick, program, &ignored);
+        oracle_slice_close(oracle_slice_compile(arena, program, false, &ignored));
+        oracle_slice_close(oracle_slice_compile(arena, program, true, &ignored));
+        struct oracle_code *code = oracle_compile(arena, program, &ignored);
+        if (code)
+            oracle_close(code);
+    }
+    plain_close(yardstick.plain);
+}

@@ -65,6 +65,13 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error);
 
+/*
+ * Has everything compiled that judging a kernel of the task will ask for, and kept: for whoever
+ * judges many tasks one after the other, and has another processor to do this ahead. What fails is
+ * found out when it is judged.
+ */
+void judge_prepare(struct arena *arena, const struct task *task, const struct source *source);
+
 /* Takes the id of a failure, "SEED.CASE.DRAW", into the options. False when it is none. */
 bool judge_id_parse(const char *id, struct judge_options *options);
 

@@ -35,6 +35,7 @@ struct timing {
     struct rival *rivals;
     int rival_count;
     struct yardstick *yardstick;
+    double outside; /* seconds of external programs in the last contest */
 };
 
 /* Those who take part in one case beside the kernels, and those who do not, with the reason. */
@@ -125,6 +126,9 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     }
     for (int i = 0; i < field->absent_count; i++)
         out->speedups[out->speedup_count++] = field->absent[i];
+    timing->outside = 0;
+    for (int c = 0; c < count; c++)
+        timing->outside += standings[c].spent;
 }
 
 static void leave_out(struct field *field, const char *name, const char *problem)
@@ -462,10 +466,15 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
                             .seed = seed,
                             .error = error};
     struct timing_call call = {&timing, candidates, count, false};
+    double start = clock_seconds();
     bool enough = memory_try(time_cases, &call);
     for (int i = 0; i < timing.rival_count; i++)
         rival_release(&timing.rivals[i]);
     compiled_release(&timing.empty);
+    for (int i = 0; i < count; i++) {
+        candidates[i].verdict->time_seconds = clock_seconds() - start;
+        candidates[i].verdict->outside_seconds = timing.outside;
+    }
     if (!enough)
         memory_exhausted();
     return call.good;

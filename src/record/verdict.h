@@ -139,6 +139,7 @@ struct verdict {
         *counts; /* where asked for, of the last case checked; else NULL */
     bool known;  /* not judged: whoever asked knows this binary already (judge_options.known) */
     double compile_seconds, check_seconds;
+    double time_seconds, outside_seconds; /* timing, and what external programs took of it */
 };
 
 /* Adds the verdict as an object; `name` is the kernel's. */

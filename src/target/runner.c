@@ -2,8 +2,8 @@
  * The program smelt-device: the process in which a driver and a kernel run together.
  *
  *     smelt-device describe TARGET                         what device there is, one fact per line
- *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may follow
- *     smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
+ *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may
+ * follow smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
  *
  * Exit status: 0, 1 when the kernel does not compile, 2 when the target cannot be used; what the
  * compiler or the driver said is on standard output.
@@ -115,8 +115,8 @@ static int compile(struct arena *arena, const struct target *target, const char 
         return say_error(&error);
     int worst = STATUS_GOOD;
     for (int i = 0; i + 1 < count; i += 2) {
-        int status = compile_one(arena, target, named ? NULL : &device,
-                                 named ? architecture : NULL, files[i], files[i + 1]);
+        int status = compile_one(arena, target, named ? NULL : &device, named ? architecture : NULL,
+                                 files[i], files[i + 1]);
         if (status != STATUS_GOOD && count > 2) {
             say(files[i]);
             say(": refused\n");
