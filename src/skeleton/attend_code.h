@@ -47,7 +47,19 @@ static inline void open_stage(struct attend_code *code, const struct attend_stag
     attend_open(&code->values, stage, code->at);
 }
 
-/* attend_finish.c: the maps after the sums, and what is needed of all stored, query by query */
+/* attend_lower.c */
+/* What elements of the group's own tensors are: skeleton_values.resolve, with this as context. */
+loop_value attend_resolve(void *context, struct skeleton_values *values, int tensor,
+                          const loop_value *at);
+/* Axes of the batch are the digits of a number. */
+void attend_open_batch(struct attend_code *code, struct loop_block *block, loop_value number);
+
+/* attend_finish.c */
+/* Where the stage writes; it is open. */
+loop_value attend_written_place(struct attend_code *code, const struct ir_stage *stage);
+/* A query that saw only scores of -inf: without a guard its weights are exp(-inf - -inf). */
+loop_value attend_unguarded(struct attend_code *code, loop_value top, loop_value value);
+/* The maps after the sums, and what is needed of all stored, query by query. */
 void attend_finish(struct attend_code *code, struct loop_block *block);
 
 #endif

@@ -30,7 +30,7 @@ static void store_lanes(struct attend_code *code, struct loop_block *block, int 
     }
 }
 
-static loop_value written_place(struct attend_code *code, const struct ir_stage *stage)
+loop_value attend_written_place(struct attend_code *code, const struct ir_stage *stage)
 {
     const struct ir_write *write = &stage->writes[0];
     loop_value at[IR_MAX_RANK];
@@ -61,7 +61,7 @@ static void finish_stage(struct attend_code *code, struct loop_block *block,
     open_stage(code, stage);
     loop_value value =
         given ? given : skeleton_value(&code->values, stage->stage, stage->stage->writes[0].value);
-    loop_value offset = written_place(code, stage->stage);
+    loop_value offset = attend_written_place(code, stage->stage);
     value = skeleton_round(&code->values, tensor, value);
     if (!has_axis(stage, stage->stage->left_count, attend->channel)) {
         loop_store(block, skeleton_buffer(&code->values, tensor), offset, value);
@@ -82,8 +82,7 @@ static void finish_stage(struct attend_code *code, struct loop_block *block,
     store_lanes(code, rest, tensor, offset, value, &some);
 }
 
-/* A query that saw only scores of -inf: without a guard its weights are exp(-inf - -inf). */
-static loop_value unguarded(struct attend_code *code, loop_value top, loop_value value)
+loop_value attend_unguarded(struct attend_code *code, loop_value top, loop_value value)
 {
     struct arena *arena = code->arena;
     enum dtype dtype = code->attend->dtype;
@@ -116,9 +115,9 @@ void attend_finish(struct attend_code *code, struct loop_block *block)
     place = loop_add(arena, loop_add(arena, code->sums_from, place), number);
     code->at[attend->query] = loop_add(arena, code->first, number);
     code->top = named(code, body, "top", loop_load(arena, tops, number, 1));
-    code->total =
-        named(code, body, "total", unguarded(code, code->top, loop_load(arena, totals, number, 1)));
-    code->mix = unguarded(code, code->top, loop_load(arena, code->sums, place, 1));
+    code->total = named(code, body, "total",
+                        attend_unguarded(code, code->top, loop_load(arena, totals, number, 1)));
+    code->mix = attend_unguarded(code, code->top, loop_load(arena, code->sums, place, 1));
     finish_stage(code, body, &attend->top, code->top);
     finish_stage(code, body, &attend->total, code->total);
     finish_stage(code, body, &attend->mix, code->mix);

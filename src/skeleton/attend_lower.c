@@ -12,7 +12,7 @@ static loop_value vector(struct attend_code *code, const struct loop_buffer *buf
     return loop_load(code->arena, buffer, at, code->plan.lanes);
 }
 
-static loop_value resolve(void *context, struct skeleton_values *values, int tensor,
+loop_value attend_resolve(void *context, struct skeleton_values *values, int tensor,
                           const loop_value *at)
 {
     struct attend_code *code = context;
@@ -348,8 +348,7 @@ static void lower_queries(struct attend_code *code, struct loop_block *block)
 
 /* ---- the whole ---- */
 
-/* Axes of the batch are the digits of a number. */
-static void open_batch(struct attend_code *code, struct loop_block *block, loop_value number)
+void attend_open_batch(struct attend_code *code, struct loop_block *block, loop_value number)
 {
     const struct attend *attend = code->attend;
     struct arena *arena = code->arena;
@@ -423,8 +422,8 @@ static void lower_workers(struct attend_code *code, struct loop_block *block)
     body = loop_if(body, loop_less(arena, item, items));
     loop_value block_number = loop_apply(arena, IR_FLOORMOD, item, blocks, NULL);
     code->first = named(code, body, "first", loop_mul(arena, block_number, wide));
-    open_batch(code, body,
-               named(code, body, "batch", loop_apply(arena, IR_FLOORDIV, item, blocks, NULL)));
+    attend_open_batch(
+        code, body, named(code, body, "batch", loop_apply(arena, IR_FLOORDIV, item, blocks, NULL)));
     lower_queries(code, body);
 }
 
@@ -439,7 +438,7 @@ void attend_lower(const struct skeleton_group *group, const struct plan_group *p
     struct attend_code code = {.attend = &attend, .arena = arena, .kernel = kernel};
     code.plan = attend_decide(&attend, plan);
     code.values = (struct skeleton_values){.group = &attend.group, .kernel = kernel};
-    code.values.resolve = resolve;
+    code.values.resolve = attend_resolve;
     code.values.context = &code;
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

@@ -74,8 +74,7 @@ const struct plan_slot *contract_slot(const char *key)
 
 static const char *const divisions[] = {"exact", "reciprocal"};
 
-/* Whether a map after the sum divides. */
-static bool divides_after(const struct skeleton_group *group)
+bool contract_divides_after(const struct skeleton_group *group)
 {
     for (int i = 1; i < group->stage_count; i++) {
         const struct ir_nodes *nodes = &group->part->stages[group->stages[i]].nodes;
@@ -92,7 +91,7 @@ static void contract_open(const struct skeleton_group *group, struct skeleton_sl
     for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++)
         vector_push(group->arena, slots, all_slots[i]);
     contract_open_atoms(group, slots);
-    if (divides_after(group))
+    if (contract_divides_after(group))
         slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
                   divisions, 2, slots_division_may_differ(group, 1));
 }

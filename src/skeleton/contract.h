@@ -91,6 +91,8 @@ struct contract_choice contract_choose(const struct contract *contract,
                                        const struct plan_group *plan);
 bool contract_choice_legal(const struct contract *contract, const struct plan_group *plan,
                            struct skeleton_reason *why_not);
+/* Whether the tensor is computed where it is read. */
+bool contract_is_inlined(const struct skeleton_group *group, int tensor);
 int contract_tile_rows(const struct machine_atom *atom, int64_t rows);
 int contract_tile_vectors(const struct machine_atom *atom, int64_t vectors);
 
@@ -109,6 +111,8 @@ struct contract_decisions {
 struct contract_decisions contract_decide(const struct contract *contract,
                                           const struct plan_group *plan);
 const struct plan_slot *contract_slot(const char *key);
+/* Whether a map after the sum divides. */
+bool contract_divides_after(const struct skeleton_group *group);
 bool contract_legal(const struct skeleton_group *group, const struct plan_group *plan,
                     struct skeleton_reason *why_not);
 /* Vector registers that a tile's loop needs; tiles of the machine have registers of their own. */
@@ -135,6 +139,9 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
 
 /* contract_merge.c */
 int contract_mergeable(const struct contract *contract);
+/* Whether node `number` has one of the indices anywhere in it. */
+bool contract_mentions(const struct ir_part *part, const struct ir_nodes *nodes, int number,
+                       const int *indices, int count);
 
 /* contract_match.c */
 /* The stages of the group after the first, which must be maps of what that defines. */
@@ -178,6 +185,10 @@ struct contract_code {
     loop_value part;                  /* which sums are put aside; NULL: there is one */
     const struct loop_variable *lane; /* stands for the index that runs in lanes */
     loop_value *done;                 /* per tensor: what a map of the group gave here */
+    /* what is done with each result that is needed; NULL: it is stored as a vector */
+    void (*store)(void *context, struct loop_block *block, int tensor, loop_value offset,
+                  loop_value value);
+    void *store_context;
     /* with an atom: factors are packed as words of small operands (contract_words.c) */
     const struct machine_atom *atom; /* NULL: none */
     int parts;                       /* of each factor */

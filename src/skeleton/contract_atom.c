@@ -14,7 +14,7 @@
 
 /* ---- what factors are ---- */
 
-static bool tensor_is_inlined(const struct skeleton_group *group, int tensor)
+bool contract_is_inlined(const struct skeleton_group *group, int tensor)
 {
     for (int i = 0; group->inlined && i < group->part->stage_count; i++) {
         const struct ir_stage *stage = &group->part->stages[i];
@@ -40,7 +40,7 @@ static enum dtype factor_dtype(const struct contract *contract, bool second)
     while (node && node->op == IR_CAST && dtype_is_integer(node->cast) &&
            dtype_bytes(node->cast) > 1)
         node = &nodes->at[node->a];
-    if (!node || node->op != IR_READ || tensor_is_inlined(contract->group, node->read.tensor))
+    if (!node || node->op != IR_READ || contract_is_inlined(contract->group, node->read.tensor))
         return DTYPE_COUNT;
     if (node->read.otherwise != IR_NONE) {
         const struct ir_node *other = &nodes->at[node->read.otherwise];
@@ -71,6 +71,8 @@ bool contract_find_factors(struct contract *contract, struct skeleton_reason *wh
     if (contract->dtype == DTYPE_F32 && is_within_bf16(a) && is_within_bf16(b))
         contract->factors = CONTRACT_BF16;
     if (dtype_is_float(contract->dtype))
+        return true;
+    if (contract->group->target->device) /* multiplies integers of any width */
         return true;
     if (!is_byte(a) || !is_byte(b) || contract->negative)
         return REFUSE(why_not, "the sum is of integers, but not of products of bytes");

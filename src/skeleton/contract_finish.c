@@ -68,7 +68,10 @@ static void finish_stage(struct contract_code *code, struct loop_block *block,
     for (int i = 0; i < group->part->tensors[tensor].rank; i++)
         at[i] = skeleton_value(&code->values, stage, stage->writes[0].at[i]);
     loop_value offset = skeleton_offset(&code->values, tensor, at);
-    store_vector(code, block, tensor, offset, value, lanes);
+    if (code->store)
+        code->store(code->store_context, block, tensor, offset, value);
+    else
+        store_vector(code, block, tensor, offset, value, lanes);
 }
 
 /* The row and the vector are open; `sum` has as many lanes as there are. */

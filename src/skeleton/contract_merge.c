@@ -4,9 +4,8 @@
  */
 #include "skeleton/contract.h"
 
-/* Whether node `number` has one of the indices anywhere in it. */
-static bool mentions(const struct ir_part *part, const struct ir_nodes *nodes, int number,
-                     const int *indices, int count)
+bool contract_mentions(const struct ir_part *part, const struct ir_nodes *nodes, int number,
+                       const int *indices, int count)
 {
     if (number == IR_NONE)
         return false;
@@ -18,16 +17,16 @@ static bool mentions(const struct ir_part *part, const struct ir_nodes *nodes, i
     if (node->op == IR_READ) {
         int rank = part->tensors[node->read.tensor].rank;
         for (int i = 0; i < rank; i++) {
-            if (mentions(part, nodes, node->read.at[i], indices, count))
+            if (contract_mentions(part, nodes, node->read.at[i], indices, count))
                 return true;
         }
-        return mentions(part, nodes, node->read.guard, indices, count) ||
-               mentions(part, nodes, node->read.otherwise, indices, count);
+        return contract_mentions(part, nodes, node->read.guard, indices, count) ||
+               contract_mentions(part, nodes, node->read.otherwise, indices, count);
     }
     const int arguments[] = {node->a, node->b, node->c};
     int used = ir_op_arguments(node->op);
     for (int i = 0; i < used; i++) {
-        if (mentions(part, nodes, arguments[i], indices, count))
+        if (contract_mentions(part, nodes, arguments[i], indices, count))
             return true;
     }
     return false;
@@ -43,7 +42,7 @@ static bool places_are_one(const struct ir_part *part, const struct ir_nodes *no
         return false;
     for (int i = 0; i < tensor->rank; i++) {
         if (i < first) {
-            if (mentions(part, nodes, at[i], indices, count))
+            if (contract_mentions(part, nodes, at[i], indices, count))
                 return false;
             continue;
         }
@@ -74,7 +73,7 @@ static bool value_is_one(const struct skeleton_group *group, const struct ir_nod
 {
     const struct ir_part *part = group->part;
     const struct ir_node *node = &nodes->at[number];
-    if (!mentions(part, nodes, number, indices, count))
+    if (!contract_mentions(part, nodes, number, indices, count))
         return true;
     if (node->op == IR_READ)
         return node->read.guard == IR_NONE && !node->read.checked &&

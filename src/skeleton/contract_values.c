@@ -14,6 +14,9 @@ void contract_open_digits(struct contract_code *code, struct loop_block *block, 
 {
     struct arena *arena = code->arena;
     const struct ir_part *part = code->contract->group->part;
+    /* numbers are not negative, and devices divide by functions: the shorter ones */
+    bool device = code->contract->group->target->device;
+    enum ir_op quotient = device ? IR_QUOT : IR_FLOORDIV, remainder = device ? IR_REM : IR_FLOORMOD;
     int more = 0; /* indices before this one that have more than one value */
     loop_value extents[CONTRACT_MAX_INDICES];
     for (int i = 0; i < count; i++)
@@ -28,8 +31,8 @@ void contract_open_digits(struct contract_code *code, struct loop_block *block, 
         more--;
         loop_value digit = number;
         if (more > 0) {
-            digit = loop_apply(arena, IR_FLOORMOD, number, extents[i], NULL);
-            number = loop_apply(arena, IR_FLOORDIV, number, extents[i], NULL);
+            digit = loop_apply(arena, remainder, number, extents[i], NULL);
+            number = loop_apply(arena, quotient, number, extents[i], NULL);
             number = loop_of(arena, loop_let(block, "rest", number));
             digit = loop_of(arena, loop_let(block, part->indices[indices[i]].name, digit));
         }

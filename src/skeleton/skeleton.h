@@ -86,7 +86,8 @@ struct skeleton_cost {      /* of one call */
     double bytes;           /* moved to and from memory */
     double operations;      /* done, repeated ones too */
     int64_t stack, scratch; /* bytes */
-    int vectors;            /* registers a loop body holds at once */
+    int vectors;            /* registers a loop body holds at once; of a device: of a thread */
+    int64_t shared;         /* bytes of a block of a device, exactly; 0: none, or not foreseen */
 };
 
 struct skeleton {

@@ -22,12 +22,15 @@ static const struct skeleton *const CPU[] = {
     NULL,
 };
 
-extern const struct skeleton skeleton_device_map, skeleton_device_row;
+extern const struct skeleton skeleton_device_attend, skeleton_device_contract, skeleton_device_map,
+    skeleton_device_row;
 
 static const struct skeleton *const DEVICE[] = {
+    &skeleton_device_attend,
+    &skeleton_device_contract,
     &skeleton_device_row,
     &skeleton_device_map,
-    &skeleton_plain,
+    &skeleton_plain, /* fits everything: stays last */
     NULL,
 };
 

@@ -174,6 +174,7 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
         total.operations += cost.operations;
         total.stack = cost.stack > total.stack ? cost.stack : total.stack;
         total.vectors = cost.vectors > total.vectors ? cost.vectors : total.vectors;
+        total.shared = cost.shared > total.shared ? cost.shared : total.shared;
         total.scratch += cost.scratch;
         arena_reset(&scratch);
     }

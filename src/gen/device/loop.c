@@ -123,8 +123,10 @@ static const char *kernel_start(struct emitter *emitter, const struct loop_launc
     int block[3];
     for (int i = 0; i < 3; i++)
         block[i] = launch->block[i] ? launch->block[i] : 1;
-    /* the format has a place for each dimension */
-    snprintf(start, sizeof start, emitter->dialect->bounds, block[0], block[1], block[2]);
+    /* the format has a place for each dimension, and one more where blocks of a unit are asked for
+     */
+    snprintf(start, sizeof start, emitter->dialect->bounds, block[0], block[1], block[2],
+             launch->minimum_blocks > 0 ? launch->minimum_blocks : 1);
     return arena_string(emitter->arena, start);
 }
 
