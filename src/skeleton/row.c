@@ -277,13 +277,23 @@ static bool columns_fit(const struct row_shape *shape)
     return fits;
 }
 
+/* Whether threads had better share the terms of sums down the columns: then each reads memory in
+ * one stream. */
+static bool columns_split(const struct row_shape *shape)
+{
+    const struct skeleton_group *group = shape->row.nest.group;
+    return columns_fit(shape) && shape->left.count == 1 && group->target->threads > 1 &&
+           shape->length >= 1024 && shape->bytes > 0.5 * (double)group->target->l3;
+}
+
 static int columns_seed(const struct row_shape *shape)
 {
     const struct skeleton_group *group = shape->row.nest.group;
     if (!columns_fit(shape) || shape->bytes < (double)group->target->l2)
         return 0;
     int64_t extent = nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
-    int64_t share = shape->rows / extent > 1 ? extent : extent / group->target->threads;
+    int64_t share =
+        shape->rows / extent > 1 || columns_split(shape) ? extent : extent / group->target->threads;
     int seed = 0;
     while (seed < 4 && atoll(COLUMNS[seed + 1]) <= share)
         seed++;
@@ -302,9 +312,12 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     bool totals = false;
     for (int i = 0; i < shape.row.stage_count; i++)
         totals |= shape.row.stages[i].kind >= ROW_TOTAL;
-    bool can_split = shape.reduced.count == 1 && !across && !totals;
-    bool split = can_split && shape.rows < 2 * group->target->threads &&
-                 shape.length >= 4 * ROW_CHUNK && group->target->threads > 1;
+    bool can_split =
+        across ? columns_fit(&shape) && shape.left.count == 1 : shape.reduced.count == 1 && !totals;
+    bool split =
+        can_split && (across ? columns_split(&shape)
+                             : shape.rows < 2 * group->target->threads &&
+                                   shape.length >= 4 * ROW_CHUNK && group->target->threads > 1);
     int unroll = unroll_seed(&shape, lanes, across);
     bool whole = shape.inner % ((int64_t)lanes << unroll) == 0;
     bool prefetches = !across && shape.reduced.count == 1 && shape.row.pass_count > 1;
@@ -343,9 +356,11 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "rows do not lie side by side");
     else if (plan_number(plan, "columns", 0) > 0 && (!across || !columns_fit(&shape)))
         nest_refuse(why_not, "accumulators in memory are for one pass across rows");
-    else if (split && (across || shape.reduced.count != 1))
+    else if (split && across && (plan_number(plan, "columns", 0) == 0 || shape.left.count != 1))
+        nest_refuse(why_not, "rows side by side are shared by threads with columns only");
+    else if (split && !across && shape.reduced.count != 1)
         nest_refuse(why_not, "only rows dense in memory can be shared by threads");
-    else if (split && ROW_CHUNK % (lanes * unroll) != 0)
+    else if (split && !across && ROW_CHUNK % (lanes * unroll) != 0)
         nest_refuse(why_not, "a chunk of %d is no multiple of lanes * unroll", ROW_CHUNK);
     else if ((keeps || streaming) && (across || split))
         nest_refuse(why_not, "elements are kept, and stores streamed, along whole rows only");
@@ -523,16 +538,17 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
         .group = group, .kernel = kernel, .resolve = row_resolve, .context = lowering};
     lowering->values.indices =
         arena_array(kernel->arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
-    if (plan_is(plan, "split", "yes")) {
+    bool across = plan_is(plan, "side", "across"), split = plan_is(plan, "split", "yes");
+    if (split && !across) {
         row_split(lowering);
         return;
     }
     row_totals_open(lowering);
     struct loop_block *block = loop_function(kernel, plan->name, slots_note(group));
-    if (plan_is(plan, "side", "across") && plan_number(plan, "columns", 0) > 0)
-        row_columns(lowering, block, &lowering->left.at[shape->across],
-                    plan_number(plan, "columns", 0));
-    else if (plan_is(plan, "side", "across"))
+    if (across && plan_number(plan, "columns", 0) > 0)
+        (split ? row_columns_split : row_columns)(
+            lowering, block, &lowering->left.at[shape->across], plan_number(plan, "columns", 0));
+    else if (across)
         lower_across(lowering, block, shape->across);
     else
         lower_rows(lowering, block);

@@ -125,6 +125,9 @@ loop_value row_number(struct row_lowering *lowering);
 /* One pass with the accumulators of up to `most` rows side by side in memory. */
 void row_columns(struct row_lowering *lowering, struct loop_block *block,
                  const struct nest_chain *chain, int64_t most);
+/* The same where threads share the terms, not the columns; there are no other rows. */
+void row_columns_split(struct row_lowering *lowering, struct loop_block *block,
+                       const struct nest_chain *chain, int64_t most);
 
 /* ---- row_total.c ---- */
 

@@ -4,7 +4,10 @@
  */
 #include "skeleton/row.h"
 
-enum { FETCH_BELOW = 2 }; /* rows */
+enum {
+    FETCH_BELOW = 2, /* rows */
+    SHARES = 16,     /* of the terms, when threads share them: a power of 2 */
+};
 
 struct columns {
     struct row_lowering *lowering;
@@ -12,6 +15,9 @@ struct columns {
     loop_value from, width;
     const struct loop_variable *along; /* counter of the innermost loop down the rows */
     const struct loop_buffer *sums[ROW_MAX_STAGES]; /* per stage; NULL: no reduction */
+    /* threads share terms: what each share leaves */
+    const struct loop_buffer *parts[ROW_MAX_STAGES];
+    loop_value share, extent;
 };
 
 typedef void columns_body(struct columns *columns, struct loop_block *block, loop_value place,
@@ -117,38 +123,146 @@ static void columns_finish(struct columns *columns, struct loop_block *block, lo
                      count);
 }
 
-void row_columns(struct row_lowering *lowering, struct loop_block *block,
-                 const struct nest_chain *chain, int64_t most)
+/* The sums of a share of the terms, put aside. */
+static void columns_keep(struct columns *columns, struct loop_block *block, loop_value place,
+                         loop_value count)
 {
+    struct arena *arena = columns->lowering->arena;
+    loop_value at = loop_add(arena, loop_mul(arena, columns->share, columns->extent),
+                             loop_add(arena, columns->from, place));
+    for (int i = 0; i < columns->lowering->row.stage_count; i++) {
+        if (columns->sums[i])
+            loop_store(block, columns->parts[i], at, sums_at(columns, i, place, count))->count =
+                count;
+    }
+}
+
+/* What the shares put aside, combined in pairs. */
+static void columns_join(struct columns *columns, struct loop_block *block, loop_value place,
+                         loop_value count)
+{
+    struct row_lowering *lowering = columns->lowering;
     struct arena *arena = lowering->arena;
-    struct columns columns = {.lowering = lowering, .chain = chain};
-    block = row_loops(lowering, block, chain);
-    loop_value extent = skeleton_size(&lowering->values, chain->extent);
-    struct loop_variable *counter;
-    struct loop_block *body = loop_for(block, lowering->kind, "from", loop_integer(arena, 0),
-                                       extent, loop_integer(arena, most), &counter);
-    loop_note_loop(block, "rows side by side");
-    columns.from = loop_of(arena, counter);
-    loop_value width = loop_sub(arena, extent, columns.from);
-    width = loop_min(arena, width, loop_integer(arena, most));
-    columns.width = loop_of(arena, loop_let(body, "width", width));
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        loop_value parts[SHARES];
+        if (!columns->parts[i])
+            continue;
+        for (int k = 0; k < SHARES; k++) {
+            loop_value at =
+                loop_add(arena, loop_mul(arena, loop_integer(arena, k), columns->extent), place);
+            parts[k] = loop_load_part(arena, columns->parts[i], at, lowering->lanes, count, NULL);
+        }
+        for (int width = 1; width < SHARES; width *= 2) {
+            for (int k = 0; k + width < SHARES; k += 2 * width)
+                parts[k] = loop_combine(arena, monoid_of(columns, i), parts[k], parts[k + width]);
+        }
+        loop_value sum = loop_of(arena, loop_let(block, "joined", parts[0]));
+        stage->results[0] = skeleton_round(&lowering->values, stage->stage->writes[0].tensor, sum);
+    }
+    lowering->values.memo = NULL;
+    row_store_values(lowering, block, 1, columns->chain, place, count);
+}
+
+static void columns_sums_open(struct columns *columns, struct loop_block *block, int64_t most)
+{
+    const struct row_lowering *lowering = columns->lowering;
     for (int i = 0; i < lowering->row.stage_count; i++) {
         const struct ir_stage *ir = lowering->row.stages[i].stage;
         if (lowering->row.stages[i].kind == ROW_REDUCE)
-            columns.sums[i] =
-                loop_stack(body, lowering->group->part->tensors[ir->writes[0].tensor].name,
+            columns->sums[i] =
+                loop_stack(block, lowering->group->part->tensors[ir->writes[0].tensor].name,
                            ir->nodes.at[ir->writes[0].value].type, 1, most);
     }
-    columns_loop(&columns, body, columns_clear);
-    struct loop_block *along = body;
+}
+
+/* Down the rows: all of them, or the share of the terms from `first` to `last`. */
+static void columns_down(struct columns *columns, struct loop_block *block, loop_value first,
+                         loop_value last)
+{
+    struct row_lowering *lowering = columns->lowering;
+    struct arena *arena = lowering->arena;
+    struct loop_block *along = block;
+    columns_loop(columns, block, columns_clear);
     for (int i = 0; i < lowering->reduced.count; i++) {
         const struct nest_chain *reduced = &lowering->reduced.at[i];
-        along = loop_for(along, LOOP_SERIAL, reduced->variable->name, loop_integer(arena, 0),
-                         skeleton_size(&lowering->values, reduced->extent), NULL, &counter);
+        struct loop_variable *counter;
+        loop_value extent = skeleton_size(&lowering->values, reduced->extent);
+        along = loop_for(along, LOOP_SERIAL, reduced->variable->name,
+                         i == 0 && first ? first : loop_integer(arena, 0),
+                         i == 0 && last ? last : extent, NULL, &counter);
         nest_bind(&lowering->row.nest, &lowering->values, reduced, loop_of(arena, counter));
-        columns.along = counter;
+        columns->along = counter;
     }
+    const struct nest_chain *chain = columns->chain;
     nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, chain->variable));
-    columns_loop(&columns, along, columns_add);
-    columns_loop(&columns, body, columns_finish);
+    columns_loop(columns, along, columns_add);
+}
+
+/* The loop over blocks of columns; they are summed inside. */
+static struct loop_block *columns_blocks(struct columns *columns, struct loop_block *block,
+                                         enum loop_kind kind, int64_t most)
+{
+    struct arena *arena = columns->lowering->arena;
+    struct loop_variable *counter;
+    struct loop_block *body = loop_for(block, kind, "from", loop_integer(arena, 0), columns->extent,
+                                       loop_integer(arena, most), &counter);
+    loop_note_loop(block, "rows side by side");
+    columns->from = loop_of(arena, counter);
+    loop_value width = loop_sub(arena, columns->extent, columns->from);
+    width = loop_min(arena, width, loop_integer(arena, most));
+    columns->width = loop_of(arena, loop_let(body, "width", width));
+    columns_sums_open(columns, body, most);
+    return body;
+}
+
+void row_columns(struct row_lowering *lowering, struct loop_block *block,
+                 const struct nest_chain *chain, int64_t most)
+{
+    struct columns columns = {.lowering = lowering, .chain = chain};
+    columns.extent = skeleton_size(&lowering->values, chain->extent);
+    block = row_loops(lowering, block, chain);
+    block = columns_blocks(&columns, block, lowering->kind, most);
+    columns_down(&columns, block, NULL, NULL);
+    columns_loop(&columns, block, columns_finish);
+}
+
+void row_columns_split(struct row_lowering *lowering, struct loop_block *block,
+                       const struct nest_chain *chain, int64_t most)
+{
+    struct arena *arena = lowering->arena;
+    struct columns columns = {.lowering = lowering, .chain = chain};
+    const struct ir_size *shares = ir_size_constant(arena, SHARES);
+    columns.extent = skeleton_size(&lowering->values, chain->extent);
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        const struct ir_stage *ir = lowering->row.stages[i].stage;
+        if (lowering->row.stages[i].kind == ROW_REDUCE)
+            columns.parts[i] = loop_scratch(
+                lowering->kernel,
+                arena_printf(arena, "%s_parts",
+                             lowering->group->part->tensors[ir->writes[0].tensor].name),
+                ir->nodes.at[ir->writes[0].value].type,
+                ir_size_make(arena, IR_SIZE_MUL, chain->extent, shares));
+    }
+    struct loop_variable *counter;
+    struct loop_block *body = loop_for(block, lowering->kind, "share", loop_integer(arena, 0),
+                                       loop_integer(arena, SHARES), NULL, &counter);
+    loop_note_loop(block, "threads share the terms");
+    columns.share = loop_of(arena, counter);
+    loop_value terms = skeleton_size(&lowering->values, lowering->reduced.at[0].extent);
+    loop_value first = loop_apply(arena, IR_QUOT, loop_mul(arena, terms, columns.share),
+                                  loop_integer(arena, SHARES), NULL);
+    loop_value last =
+        loop_mul(arena, terms, loop_add(arena, columns.share, loop_integer(arena, 1)));
+    last = loop_apply(arena, IR_QUOT, last, loop_integer(arena, SHARES), NULL);
+    first = loop_of(arena, loop_let(body, "first", first));
+    last = loop_of(arena, loop_let(body, "last", last));
+    body = columns_blocks(&columns, body, LOOP_SERIAL, most);
+    columns_down(&columns, body, first, last);
+    columns_loop(&columns, body, columns_keep);
+    block = loop_function(lowering->kernel, arena_printf(arena, "%s_join", lowering->plan->name),
+                          "what the shares of the terms left, combined");
+    columns.from = loop_integer(arena, 0);
+    columns.width = columns.extent;
+    columns_loop(&columns, block, columns_join);
 }

@@ -28,6 +28,7 @@ struct printer {
     struct map functions; /* shape of a function that was written -> struct written */
     int copies;           /* of unrolled loops open: how deep */
     bool team;            /* inside a loop that all threads run */
+    bool streams;         /* something is stored past the caches */
     bool parallel;        /* inside a loop whose iterations are shared out */
 };
 

@@ -236,6 +236,7 @@ static void print_vector_store(struct printer *printer, const struct loop_statem
         rest = arena_printf(arena, ", %s", resolved_text(printer, statement->count));
     } else if (statement->streaming && !statement->scatter) {
         verb = "stream";
+        printer->streams = true;
     }
     print_line(printer, arena_printf(arena, "%s_%s(%s, %s%s);", raw, verb, where, value, rest));
 }

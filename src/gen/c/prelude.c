@@ -90,6 +90,15 @@ static const struct prelude_piece PIECES[] = {
      "    return memory;\n"
      "}\n",
      FOR_REFERENCE},
+    {"stream_end",
+     "/* Stores past the caches are ordered before what follows. */\n"
+     "static inline void stream_end(void)\n"
+     "{\n"
+     "#ifdef __SSE2__\n"
+     "    __asm__ volatile(\"sfence\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n",
+     FOR_BOTH},
     {"scratch_take",
      "/* The next piece of the scratch, on a boundary of 64 bytes. */\n"
      "static inline void *scratch_take(char **scratch, int64_t bytes)\n"

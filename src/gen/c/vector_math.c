@@ -39,27 +39,35 @@
     "    p = (p * r) * r + r + 1.0f;\n"                                                           \
     "    return $V_scale(p, n);\n"
 
-#define ERF                                                                        \
-    "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"                           \
-    "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"                         \
-    "    $V p = z * 7.853788e-05f + -0.00080101745f;\n"                            \
-    "    p = p * z + 0.005188326f;\n"                                              \
-    "    p = p * z + -0.026853811f;\n"                                             \
-    "    p = p * z + 0.112835854f;\n"                                              \
-    "    p = p * z + -0.37612626f;\n"                                              \
-    "    p = p * z + 0.12837917f;\n"                                               \
-    "    const $V small = size + size * p;\n"                                      \
-    "    const $V t = $V_at_most(size, 4.0f); /* beyond, the result is 1 */\n"     \
-    "    $V q = t * -2.1697584e-05f + 0.00044147234f;\n"                           \
-    "    q = q * t + -0.0042052832f;\n"                                            \
-    "    q = q * t + 0.025210336f;\n"                                              \
-    "    q = q * t + -0.10842209f;\n"                                              \
-    "    q = q * t + -0.6332164f;\n"                                               \
-    "    q = q * t + -1.1295803f;\n"                                               \
-    "    q = q * t + 0.00018846763f;\n"                                            \
-    "    const $V large = 1.0f - $V_exp(q); /* q is the logarithm of erfc(t) */\n" \
-    "    const $I near = size < 1.0f;\n"                                           \
-    "    return ($V)((near & ($I)small) | (~near & ($I)large) | sign);\n"
+#define ERF                                                                           \
+    "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"                              \
+    "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"                            \
+    "    $V p = z * 7.853788e-05f + -0.00080101745f;\n"                               \
+    "    p = p * z + 0.005188326f;\n"                                                 \
+    "    p = p * z + -0.026853811f;\n"                                                \
+    "    p = p * z + 0.112835854f;\n"                                                 \
+    "    p = p * z + -0.37612626f;\n"                                                 \
+    "    p = p * z + 0.12837917f;\n"                                                  \
+    "    const $V small = size + size * p;\n"                                         \
+    "    const $V t = $V_at_most(size, 4.0f); /* beyond, the result is 1 */\n"        \
+    "    $V q = t * -2.1697584e-05f + 0.00044147234f;\n"                              \
+    "    q = q * t + -0.0042052832f;\n"                                               \
+    "    q = q * t + 0.025210336f;\n"                                                 \
+    "    q = q * t + -0.10842209f;\n"                                                 \
+    "    q = q * t + -0.6332164f;\n"                                                  \
+    "    q = q * t + -1.1295803f;\n"                                                  \
+    "    q = q * t + 0.00018846763f;\n"                                               \
+    "    /* q is the logarithm of erfc(t), which need not be precise beside 1 */\n"   \
+    "    const $V n = q * 1.44269504f + 12582912.0f; /* whole, in the last bits */\n" \
+    "    const $V r = q - (n - 12582912.0f) * 0.693147181f;\n"                        \
+    "    $V e = r * 0.00829693954f + 0.0419203527f;\n"                                \
+    "    e = e * r + 0.166676119f;\n"                                                 \
+    "    e = e * r + 0.499988496f;\n"                                                 \
+    "    e = e * r + 0.999999702f;\n"                                                 \
+    "    e = e * r + 1.00000012f;\n"                                                  \
+    "    const $V large = 1.0f - ($V)(($I)e + (($I)n << 23));\n"                      \
+    "    const $I far = size >= 1.0f;\n"                                              \
+    "    return ($V)((~far & ($I)small) | (far & ($I)large) | sign);\n"
 
 const struct vector_piece vector_math[] = {
     /* ---- powers ---- */

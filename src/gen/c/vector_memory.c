@@ -9,42 +9,39 @@
 /* Of which some lanes only are read or written: at most 64 bytes by one instruction of AVX-512. */
 #define WORDS "    typedef $w words __attribute__((vector_size($Z)));\n"
 
-#define READ_PART                                                                    \
-    "/* The first `count` lanes; the others are 0, and nothing is read there. */\n"  \
-    "INLINE $V $V_read_part(const $E *at, int64_t count)\n"                          \
-    "{\n"                                                                            \
-    "#ifdef HAS_MASKS\n" WORDS                                                       \
-    "    return ($V)__builtin_ia32_loaddqu$k$b_mask((const void *)at, (words){0},\n" \
-    "                                               $M_first_bits(count));\n"        \
-    "#else\n"                                                                        \
-    "    $V result = {0};\n"                                                         \
-    "    for (int i = 0; i < $N && i < count; i++)\n"                                \
-    "        result[i] = at[i];\n"                                                   \
-    "    return result;\n"                                                           \
-    "#endif\n"                                                                       \
+#define READ_PART_OR(narrow)                                                                   \
+    "/* The first `count` lanes; the others are 0, and nothing is read there. */\n"            \
+    "INLINE $V $V_read_part(const $E *at, int64_t count)\n"                                    \
+    "{\n"                                                                                      \
+    "#ifdef HAS_MASKS\n" WORDS                                                                 \
+    "    return ($V)__builtin_ia32_loaddqu$k$b_mask((const void *)at, (words){0},\n"           \
+    "                                               $M_first_bits(count));\n" narrow "#else\n" \
+    "    $V result = {0};\n"                                                                   \
+    "    for (int i = 0; i < $N && i < count; i++)\n"                                          \
+    "        result[i] = at[i];\n"                                                             \
+    "    return result;\n"                                                                     \
+    "#endif\n"                                                                                 \
     "}\n"
 
-#define WRITE_PART                                                                               \
+#define WRITE_PART_OR(narrow)                                                                    \
     "/* The first `count` lanes only. */\n"                                                      \
     "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"                               \
     "{\n"                                                                                        \
     "#ifdef HAS_MASKS\n" WORDS "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, " \
     "$M_first_bits(count)"                                                                       \
-    ");\n"                                                                                       \
-    "#else\n"                                                                                    \
+    ");\n" narrow "#else\n"                                                                      \
     "    for (int i = 0; i < $N && i < count; i++)\n"                                            \
     "        at[i] = value[i];\n"                                                                \
     "#endif\n"                                                                                   \
     "}\n"
 
-#define READ_MASKED                                                                          \
+#define READ_MASKED_OR(narrow)                                                               \
     "/* The lanes where the mask is true; the others are 0, and nothing is read there. */\n" \
     "INLINE $V $V_read_masked(const $E *at, $M mask)\n"                                      \
     "{\n"                                                                                    \
     "#ifdef HAS_MASKS\n" WORDS                                                               \
     "    return ($V)__builtin_ia32_loaddqu$k$b_mask((const void *)at, (words){0},\n"         \
-    "                                               $M_bits(mask));\n"                       \
-    "#else\n"                                                                                \
+    "                                               $M_bits(mask));\n" narrow "#else\n"      \
     "    $V result = {0};\n"                                                                 \
     "    for (int i = 0; i < $N; i++)\n"                                                     \
     "        result[i] = mask[i] ? at[i] : 0;\n"                                             \
@@ -52,19 +49,44 @@
     "#endif\n"                                                                               \
     "}\n"
 
-#define WRITE_MASKED                                                                   \
-    "/* The lanes where the mask is true only. */\n"                                   \
-    "INLINE void $V_write_masked($E *at, $V value, $M mask)\n"                         \
-    "{\n"                                                                              \
-    "#ifdef HAS_MASKS\n" WORDS                                                         \
-    "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, $M_bits(mask));\n" \
-    "#else\n"                                                                          \
-    "    for (int i = 0; i < $N; i++) {\n"                                             \
-    "        if (mask[i])\n"                                                           \
-    "            at[i] = value[i];\n"                                                  \
-    "    }\n"                                                                          \
-    "#endif\n"                                                                         \
+#define WRITE_MASKED_OR(narrow)                                                               \
+    "/* The lanes where the mask is true only. */\n"                                          \
+    "INLINE void $V_write_masked($E *at, $V value, $M mask)\n"                                \
+    "{\n"                                                                                     \
+    "#ifdef HAS_MASKS\n" WORDS                                                                \
+    "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, $M_bits(mask));\n" narrow \
+    "#else\n"                                                                                 \
+    "    for (int i = 0; i < $N; i++) {\n"                                                    \
+    "        if (mask[i])\n"                                                                  \
+    "            at[i] = value[i];\n"                                                         \
+    "    }\n"                                                                                 \
+    "#endif\n"                                                                                \
     "}\n"
+
+/* AVX2 has it for lanes of 4 and 8 bytes, with a mask that is a vector. */
+#define FIRST_4 "$M_first(count)"
+#define FIRST_8 "__builtin_convertvector($M_first(count), $I)"
+#define MASK_8 "__builtin_convertvector(mask, $I)"
+#define NARROW "#elif defined __AVX2__\n" WORDS
+#define LOAD_256(letter, mask) \
+    NARROW                     \
+    "    return ($V)__builtin_ia32_maskload" letter "256((const words *)at, (words)" mask ");\n"
+#define STORE_256(letter, mask)                                                  \
+    NARROW "    __builtin_ia32_maskstore" letter "256((words *)at, (words)" mask \
+           ", (words)value);"                                                    \
+           "\n"
+
+#define PARTS_256(types, letter, first, mask)                               \
+    {"read_part", types, 32, READ_PART_OR(LOAD_256(letter, first))},        \
+        {"write_part", types, 32, WRITE_PART_OR(STORE_256(letter, first))}, \
+        {"read_masked", types, 32, READ_MASKED_OR(LOAD_256(letter, mask))}, \
+    {                                                                       \
+        "write_masked", types, 32, WRITE_MASKED_OR(STORE_256(letter, mask)) \
+    }
+#define READ_PART READ_PART_OR("")
+#define WRITE_PART WRITE_PART_OR("")
+#define READ_MASKED READ_MASKED_OR("")
+#define WRITE_MASKED WRITE_MASKED_OR("")
 
 /* Vectors wider than any register go by halves... */
 #define HALVES                                                                                \
@@ -93,6 +115,10 @@
     "}\n"
 
 const struct vector_piece vector_memory[] = {
+    {"iota", "", 0, "INLINE $V $V_iota(void)\n{\n    return ($V){$[iota]};\n}\n"},
+    {"first", "i32", 0,
+     "/* Whether a lane is among the first `count`. */\n"
+     "INLINE $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
     {"low", "", 0,
      "INLINE $H $V_low($V a)\n{\n    return __builtin_shufflevector(a, a, $[low]);\n}\n"},
     {"high", "", 0,
@@ -146,6 +172,8 @@ const struct vector_piece vector_memory[] = {
      "    typedef $E near __attribute__((vector_size($Z), aligned($B), may_alias));\n"
      "    *(near *)at = (near)value;\n"
      "}\n"},
+    PARTS_256("f32 i32 u32", "d", FIRST_4, "mask"),
+    PARTS_256("f64 i64 u64", "q", FIRST_8, MASK_8),
     {"read_part", "", 64, READ_PART},
     {"read_part", "", 32, READ_PART},
     {"read_part", "", 16, READ_PART},

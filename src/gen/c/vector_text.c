@@ -208,10 +208,11 @@ static const char HAS_MASKS[] =
     "#endif\n";
 
 /* Some vectors fit no register to be passed in: since all is inlined there is nothing to say. */
-static const char INLINED[] = "\n#define INLINE static inline __attribute__((always_inline))\n"
-                              "#ifndef __clang__\n"
-                              "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
-                              "#endif\n";
+static const char INLINED[] =
+    "\n#define INLINE static inline __attribute__((always_inline, unused))\n"
+    "#ifndef __clang__\n"
+    "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+    "#endif\n";
 
 void vector_prelude(struct arena *arena, struct text *out, const struct text *text)
 {

@@ -101,6 +101,29 @@
             "}\n"                                                                             \
     }
 
+/*
+ * On AVX the instruction gives its second operand where there is a NaN or two zeros: asked both
+ * ways, zeros are put right by their bits (`zeros`), NaN by `none`.
+ */
+#define EXTREME_256(name, type, single, beyond, zeros, none)                             \
+    {                                                                                    \
+        name, type, 32,                                                                  \
+            "/* NaN is passed on, -0 is below +0. */\n"                                  \
+            "INLINE $V $V_" name "($V a, $V b)\n"                                        \
+            "{\n"                                                                        \
+            "#ifdef __AVX__\n"                                                           \
+            "    const $I one = ($I)__builtin_ia32_" name "p" single "256(a, b);\n"      \
+            "    const $I two = ($I)__builtin_ia32_" name "p" single "256(b, a);\n"      \
+            "    return ($V)((one " zeros " two)" none ");\n"                            \
+            "#else\n"                                                                    \
+            "    const $I first = (a " beyond " b) | (a != a), same = a == b;\n"         \
+            "    const $I other = (same & (($I)a " zeros " ($I)b)) | (~same & ($I)b);\n" \
+            "    return ($V)((first & ($I)a) | (~first & other));\n"                     \
+            "#endif\n"                                                                   \
+            "}\n"                                                                        \
+    }
+#define UNORDERED_256(single) " | ($I)__builtin_ia32_cmpp" single "256(a, b, 3)"
+
 /* With a number, not NaN, and for `least` not 0: one comparison does. */
 #define BOUND(name, comment, beyond)                                                         \
     {                                                                                        \
@@ -121,6 +144,19 @@
                     "#if defined __AVX512F__ && !defined __clang__\n"                        \
                     "    return __builtin_ia32_" single                                      \
                     "512_mask($V_splat(bound), a, a, -1, 4);\n"                              \
+                    "#else\n"                                                                \
+                    "    const $I inside = ~(a " beyond " bound);\n"                         \
+                    "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
+                    "#endif\n"                                                               \
+                    "}\n"                                                                    \
+    }
+#define BOUND_256(name, comment, beyond, type, single)                                       \
+    {                                                                                        \
+        name, type, 32,                                                                      \
+            comment "INLINE $V $V_" name "($V a, $E bound)\n"                                \
+                    "{\n"                                                                    \
+                    "#ifdef __AVX__\n"                                                       \
+                    "    return __builtin_ia32_" single "256($V_splat(bound), a);\n"         \
                     "#else\n"                                                                \
                     "    const $I inside = ~(a " beyond " bound);\n"                         \
                     "    return ($V)((inside & ($I)a) | (~inside & ($I)$V_splat(bound)));\n" \
@@ -176,10 +212,15 @@
 
 const struct vector_piece vector_values[] = {
     {"splat", "", 0, "INLINE $V $V_splat($E a)\n{\n    return ($V){$[a]};\n}\n"},
-    {"iota", "", 0, "INLINE $V $V_iota(void)\n{\n    return ($V){$[iota]};\n}\n"},
-    {"first", "i32", 0,
-     "/* Whether a lane is among the first `count`. */\n"
-     "INLINE $V $V_first(int64_t count) { return $V_iota() < (int32_t)count; }\n"},
+    {"select", "f32", 32,
+     "INLINE $V $V_select($M which, $V yes, $V no)\n"
+     "{\n"
+     "#ifdef __AVX__\n"
+     "    return __builtin_ia32_blendvps256(no, yes, ($V)which);\n"
+     "#else\n"
+     "    return ($V)((which & ($I)yes) | (~which & ($I)no));\n"
+     "#endif\n"
+     "}\n"},
     SELECT("f32 i32 u32", "which"),
     SELECT("f64 i64 u64", TO("$I", "which")),
     /* ---- order ---- */
@@ -204,6 +245,10 @@ const struct vector_piece vector_values[] = {
     EXTREME_512("max", "f64", "d", "&", ">", "5"),
     EXTREME_512("min", "f32", "s", "|", "<", "4"),
     EXTREME_512("min", "f64", "d", "|", "<", "4"),
+    EXTREME_256("max", "f32", "s", ">", "&", UNORDERED_256("s")),
+    EXTREME_256("max", "f64", "d", ">", "&", UNORDERED_256("d")),
+    EXTREME_256("min", "f32", "s", "<", "|", ""),
+    EXTREME_256("min", "f64", "d", "<", "|", ""),
     EXTREME("max", FLOATS, ">", "&"),
     EXTREME("min", FLOATS, "<", "|"),
     {"max", "i32 i64", 0,
@@ -214,6 +259,10 @@ const struct vector_piece vector_values[] = {
     BOUND_512("at_least", AT_LEAST, "<=", "f64", "maxpd"),
     BOUND_512("at_most", AT_MOST, ">=", "f32", "minps"),
     BOUND_512("at_most", AT_MOST, ">=", "f64", "minpd"),
+    BOUND_256("at_least", AT_LEAST, "<=", "f32", "maxps"),
+    BOUND_256("at_least", AT_LEAST, "<=", "f64", "maxpd"),
+    BOUND_256("at_most", AT_MOST, ">=", "f32", "minps"),
+    BOUND_256("at_most", AT_MOST, ">=", "f64", "minpd"),
     BOUND("at_least", AT_LEAST, "<="),
     BOUND("at_most", AT_MOST, ">="),
     /* ---- integers ---- */
