@@ -419,6 +419,15 @@ static double take_stock(const struct round *round)
     return widest;
 }
 
+/* Everybody who is new has lost: how a known champion compares with baselines is known. */
+static bool is_settled(const struct round *round)
+{
+    bool settled = round->contest->champion && round->number >= CUT_ROUNDS;
+    for (int c = 1; settled && c < round->contest->judged; c++)
+        settled = round->standings[c].cut;
+    return settled && !round->standings[0].cut;
+}
+
 static void say_waiting(void *context)
 {
     (void)context;
@@ -462,7 +471,8 @@ static void play_rounds(struct round *round)
         double spent = clock_seconds() - start - round->outside;
         bool enough = width <= contest->width ||
                       (!contest->patient && spent > fair_seconds && width <= fair_width);
-        if (round->number >= CONTEST_LEAST_ROUNDS && (enough || spent > contest->seconds))
+        if (is_settled(round) ||
+            (round->number >= CONTEST_LEAST_ROUNDS && (enough || spent > contest->seconds)))
             break;
     }
     for (int c = 0; c <= contest->count; c++)

@@ -25,7 +25,8 @@ struct contest {
     const struct ir_binding *binding;
     const struct contestant *contestants; /* first the kernels that are judged, then baselines */
     int count, judged;
-    const char *empty;                        /* shared object of a kernel that does nothing */
+    bool champion;     /* the first of them has been timed against the baselines already */
+    const char *empty; /* shared object of a kernel that does nothing */
     const struct launch_device *empty_device; /* on a device: the same; else NULL */
     const struct draw *draws;                 /* as declared, different seeds */
     int draw_count;

@@ -250,6 +250,7 @@ static bool play_group(struct timing *timing, const struct task_case *task_case,
             if (group->members[i]->verdict->outcome == OUTCOME_OK)
                 who[count++] = group->members[i];
         contest.judged = count;
+        contest.champion = count > 1 && who[0] == group->champion;
         for (int i = 0; i < field->baseline_count; i++)
             who[count++] = &field->baselines[i];
         for (int c = 0; c < count; c++)
