@@ -144,3 +144,14 @@ void json_null(struct json *json, const char *key)
     json_begin(json, key);
     text_add(json->out, "null");
 }
+
+void json_raw(struct json *json, const char *key, const char *value)
+{
+    json_begin(json, key);
+    while (*value) { /* inside strings a line break is written \\n */
+        size_t length = strcspn(value, "\n");
+        text_add_bytes(json->out, value, length);
+        value += length;
+        value += strspn(value, "\n ");
+    }
+}

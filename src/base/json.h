@@ -38,5 +38,7 @@ void json_int(struct json *json, const char *key, int64_t value);
 void json_double(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+/* A value that is JSON already; line breaks between its parts are left out. */
+void json_raw(struct json *json, const char *key, const char *value);
 
 #endif

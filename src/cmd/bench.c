@@ -86,17 +86,6 @@ struct bench {
     enum exit_code exit;
 };
 
-/* A suite by its name: the folder of tasks beside the library. */
-static const char *suite_folder(struct invocation *invocation, const char *name)
-{
-    const char *library = lang_library_folder(invocation->arena);
-    if (!library || strchr(name, '/'))
-        return NULL;
-    const char *folder = arena_printf(invocation->arena, "%s/../tasks/%s", library, name);
-    struct stat status;
-    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) ? folder : NULL;
-}
-
 static bool find_files(struct bench *bench)
 {
     struct invocation *invocation = bench->invocation;
@@ -104,7 +93,7 @@ static bool find_files(struct bench *bench)
         const char *word = invocation->operands.at[i];
         struct stat status;
         bool exists = stat(word, &status) == 0;
-        const char *folder = exists ? NULL : suite_folder(invocation, word);
+        const char *folder = exists ? NULL : subject_suite(invocation, word);
         if (folder)
             invocation->operands.at[i] = folder;
         else if (!exists) {

@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "cmd/judged.h"
+#include "cmd/stored.h"
 #include "diagnose/diagnose.h"
 #include "skeleton/skeleton.h"
 
 static const struct option options[] = {
-    {.name = "task", .argument = "NAME", .help = "the task of FILE to judge by"},
+    OPTIONS_JUDGED,
     {.name = "threads", .argument = "N", .help = "threads the kernel is given (1 when not given)"},
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing one case (1 when not given)"},
+    OPTION_STORE,
     OPTION_JSON,
     {0},
 };
@@ -198,6 +200,8 @@ static enum exit_code run(struct invocation *invocation)
     if (machine_rates_load(invocation->arena, &request.machine, &request.rates) !=
         MACHINE_KEPT_GOOD)
         request.rates = (struct rates){0};
+    if (!option_given(invocation, "threads") && request.judged.as_run.threads)
+        request.options.threads = request.judged.as_run.threads;
     size_t count = request.judged.kernels.count;
     struct verdict *verdicts = arena_array(invocation->arena, count, sizeof *verdicts);
     if (!judge_kernels(invocation->arena, request.judged.task, request.judged.kernels.at,
@@ -240,9 +244,9 @@ static enum exit_code run(struct invocation *invocation)
 const struct command command_diagnose = {
     .name = "diagnose",
     .summary = "say why a kernel fails, or what bounds its speed",
-    .operands = "FILE|OP [NAME=VALUE...] KERNEL.c...",
+    .operands = "FILE|OP [NAME=VALUE...] KERNEL.c... | --run RUN KERNEL.c...",
     .operand_kind = OPERAND_FILE_OR_OP,
-    .least = 2,
+    .least = 1,
     .most = -1,
     .description =
         "Judges a kernel, then says what is the matter with it: the place and kind of a compile "

@@ -7,13 +7,14 @@
 #include <sys/stat.h>
 
 #include "cmd/judged.h"
+#include "cmd/stored.h"
 #include "judge/judge.h"
 
 static const char *const caches[] = {"cold", "warm", NULL};
 static const char *const levels[] = {"none", "basic", "strong", "full", NULL};
 
 static const struct option options[] = {
-    {.name = "task", .argument = "NAME", .help = "the task of FILE to judge by"},
+    OPTIONS_JUDGED,
     {.name = "case", .letter = 'c', .argument = "I", .help = "only this case, counted from 0"},
     {.name = "threads", .argument = "N", .help = "threads the kernel is given (1 when not given)"},
     {.name = "jobs",
@@ -58,6 +59,7 @@ static const struct option options[] = {
      .letter = 'o',
      .argument = "DIR",
      .help = "write inputs and expected outputs of a failing draw to DIR as .npy files"},
+    OPTION_STORE,
     OPTION_JSON,
     {0},
 };
@@ -66,6 +68,7 @@ static const struct example examples[] = {
     {"smelt judge softmax.op kernel.c", "by all cases of the file's task"},
     {"smelt judge softmax B=[8] D=1024 kernel.c", "an op of the library at sizes of your choice"},
     {"smelt judge softmax.op kernel.cl", "on an OpenCL device"},
+    {"smelt judge --run last new.c", "by the task of the newest run"},
     {"smelt judge softmax.op new.c --baseline kernel:old.c", "is the new one faster than mine?"},
     {"smelt judge softmax.op new.c --baseline 'torch:torch.softmax(x, -1)'", "than PyTorch?"},
     {"smelt judge softmax.op kernel.c --replay 3f2a9c0d11e07b52.0.4 --out data",
@@ -313,11 +316,22 @@ static void print_ranking(struct invocation *invocation, const struct request *r
     output_text(&out);
 }
 
+/* What is not said is as in the run. */
+static void take_run(struct request *request)
+{
+    const struct judge_options *as_run = &request->judged.as_run;
+    if (!request->options.threads)
+        request->options.threads = as_run->threads;
+    if (!request->options.baselines)
+        request->options.baselines = as_run->baselines;
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct request request = {0};
     if (!take_options(invocation, &request) || !judged_find(&request.judged, invocation))
         return errors_exit(&invocation->errors);
+    take_run(&request);
     size_t count = request.judged.kernels.count;
     struct verdict *verdicts = arena_array(invocation->arena, count, sizeof *verdicts);
     struct error error = {0};
@@ -354,9 +368,9 @@ static enum exit_code run(struct invocation *invocation)
 const struct command command_judge = {
     .name = "judge",
     .summary = "find out whether a kernel is right",
-    .operands = "FILE|OP [NAME=VALUE...] KERNEL...",
+    .operands = "FILE|OP [NAME=VALUE...] KERNEL... | --run RUN KERNEL...",
     .operand_kind = OPERAND_FILE_OR_OP,
-    .least = 2,
+    .least = 1,
     .most = -1,
     .description =
         "Compiles a kernel, runs it on inputs it cannot foresee, and compares every element with "

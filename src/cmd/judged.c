@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#include "cmd/run.h"
+
+struct settings VECTOR(const char *);
+
 /* Sizes that are typed are those that matter: they count for speed. */
 static const struct task *time_all(struct arena *arena, struct task *task)
 {
@@ -19,24 +23,57 @@ static const struct task *time_all(struct arena *arena, struct task *task)
     return task;
 }
 
-/* The first operand is the task or op, NAME=VALUE are settings, the others are kernels. */
-bool judged_find(struct judged *judged, struct invocation *invocation)
+/* NAME=VALUE are settings, the others, from the first on, are kernels. */
+static void read_kernels(struct judged *judged, struct invocation *invocation, size_t first,
+                         struct settings *settings)
 {
-    struct errors *errors = &invocation->errors;
-    struct settings VECTOR(const char *) settings = {0};
-    for (size_t i = 1; i < invocation->operands.count; i++) {
+    for (size_t i = first; i < invocation->operands.count; i++) {
         const char *word = invocation->operands.at[i];
         struct error error = {0};
         if (strchr(word, '=')) {
-            vector_push(invocation->arena, &settings, word);
+            vector_push(invocation->arena, settings, word);
             continue;
         }
         const struct source *source = subject_read(invocation, word, &error);
         if (source)
             vector_push(invocation->arena, &judged->kernels, source);
         else
-            errors_take(errors, &error);
+            errors_take(&invocation->errors, &error);
     }
+}
+
+/* By the task of a run. */
+static bool find_run(struct judged *judged, struct invocation *invocation, const char *word)
+{
+    struct settings settings = {0};
+    struct stored stored;
+    struct run run;
+    struct run_again again;
+    read_kernels(judged, invocation, 0, &settings);
+    if (settings.count > 0)
+        errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                   "'%s' cannot be said with --run: a run has its sizes", settings.at[0]);
+    if (invocation->errors.list.count > 0 || !stored_open(&stored, invocation, false))
+        return false;
+    bool found = stored_run(&stored, word, &run) && run_reopen(&stored, &run, &again);
+    stored_close(&stored);
+    if (!found)
+        return false;
+    judged->task = again.planned.task;
+    judged->subject = again.planned.request.subject;
+    judged->as_run = again.options;
+    return true;
+}
+
+/* The first operand is the task or op. */
+bool judged_find(struct judged *judged, struct invocation *invocation)
+{
+    struct errors *errors = &invocation->errors;
+    struct settings settings = {0};
+    const char *run = option_value(invocation, "run");
+    if (run)
+        return find_run(judged, invocation, run);
+    read_kernels(judged, invocation, 1, &settings);
     if (errors->list.count > 0 ||
         !subject_find(invocation, invocation->operands.at[0], NULL,
                       option_value(invocation, "task"), &judged->subject, errors))

@@ -21,15 +21,27 @@ extern const struct command command_new, command_check, command_fmt, command_ref
     command_ir, command_plan, command_gen, command_judge, command_diagnose, command_bench,
     command_run, command_resume, command_runs, command_show, command_best, command_diff,
     command_export, command_recheck, command_report, command_experience, command_gc, command_kb,
-    command_llm, command_prompt, command_probe, command_doctor, command_help, command_version;
+    command_llm, command_prompt, command_next, command_submit, command_mcp, command_tasks,
+    command_probe, command_doctor, command_help, command_version;
 
 const struct command *const commands[] = {
-    &command_new,        &command_check,  &command_fmt,    &command_ref,     &command_ops,
-    &command_ir,         &command_plan,   &command_gen,    &command_judge,   &command_diagnose,
-    &command_bench,      &command_run,    &command_resume, &command_runs,    &command_show,
-    &command_best,       &command_diff,   &command_export, &command_recheck, &command_report,
-    &command_experience, &command_gc,     &command_kb,     &command_llm,     &command_prompt,
-    &command_probe,      &command_doctor, &command_help,   &command_version, NULL,
+    &command_new,      &command_check,
+    &command_fmt,      &command_ref,
+    &command_ops,      &command_tasks,
+    &command_ir,       &command_plan,
+    &command_gen,      &command_judge,
+    &command_diagnose, &command_bench,
+    &command_run,      &command_resume,
+    &command_runs,     &command_show,
+    &command_best,     &command_diff,
+    &command_export,   &command_recheck,
+    &command_report,   &command_experience,
+    &command_gc,       &command_kb,
+    &command_llm,      &command_prompt,
+    &command_next,     &command_submit,
+    &command_mcp,      &command_probe,
+    &command_doctor,   &command_help,
+    &command_version,  NULL,
 };
 
 static const char *const colour_choices[] = {"auto", "always", "never", NULL};
@@ -90,6 +102,9 @@ static bool apply_globals(struct call *call)
         return true;
     call->events = fopen(events, "we");
     if (call->events) {
+        /* One that was handed down is for us alone: no compiler, no kernel inherits it. */
+        if (strncmp(events, "/dev/fd/", 8) == 0)
+            fcntl((int)strtol(events + 8, NULL, 10), F_SETFD, FD_CLOEXEC);
         event_to(call->events);
         return true;
     }

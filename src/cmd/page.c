@@ -47,6 +47,7 @@ const struct page_fact page_environment[] = {
     {"TMPDIR", "where kernels are compiled; /tmp when not set"},
     {"XDG_CACHE_HOME", "where caches go; $HOME/.cache when not set"},
     {"XDG_DATA_HOME", "where runs are kept; $HOME/.local/share when not set"},
+    {"SMELT_MCP_TOKEN", "what clients of `smelt mcp --http` must show; 16 to 200 characters"},
     {"SMELT_FAIL_ALLOCATION",
      "for tests: the allocation with this number fails, as if memory had run out"},
     {0},

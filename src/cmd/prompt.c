@@ -61,24 +61,6 @@ static bool usage(struct invocation *invocation, const char *name, const char *t
     return false;
 }
 
-static bool take_window(struct invocation *invocation, size_t *window)
-{
-    const char *text = option_value(invocation, "window");
-    char *end = NULL;
-    *window = PROMPT_WINDOW;
-    if (!text)
-        return true;
-    double amount = strtod(text, &end);
-    if (*end == 'k' || *end == 'K')
-        amount *= 1000, end++;
-    else if (*end == 'M' || *end == 'm')
-        amount *= 1e6, end++;
-    *window = amount > 0 && amount < 1e9 ? (size_t)amount : 0;
-    if (end != text && *end == 0 && *window >= LLM_WINDOW_LEAST && *window <= LLM_WINDOW_MOST)
-        return true;
-    return usage(invocation, "window", text, "a number from 8000 to 2000000, such as 32k or 1M");
-}
-
 static bool take_threads(struct invocation *invocation, int *threads)
 {
     const char *text = option_value(invocation, "threads");
@@ -90,18 +72,6 @@ static bool take_threads(struct invocation *invocation, int *threads)
     *threads = (int)number;
     return (*text && *end == 0 && number >= 1 && number <= MACHINE_THREADS) ||
            usage(invocation, "threads", text, "it is a number above 0");
-}
-
-static bool take_role(struct invocation *invocation, const struct proposer **role)
-{
-    const char *name = option_value(invocation, "role");
-    struct text names = text_new(invocation->arena);
-    *role = name ? expert_find(name) : NULL;
-    if (!name || *role)
-        return true;
-    for (int i = 0; experts[i]; i++)
-        text_printf(&names, "%s%s", i ? ", " : "", experts[i]->name);
-    return usage(invocation, "role", name, names.at);
 }
 
 /* ---- answers ---- */
@@ -270,9 +240,11 @@ static enum exit_code run(struct invocation *invocation)
     struct prompted *prompted = arena_new(invocation->arena, struct prompted);
     const char *reply = option_value(invocation, "reply");
     size_t window;
-    prompted->planned.request.invocation = invocation;
-    if (!take_window(invocation, &window) || !take_threads(invocation, &prompted->threads) ||
-        !take_role(invocation, &prompted->role))
+    prompted->planned.request.invocation = prompted->invocation = invocation;
+    prompted->from = option_value(invocation, "parent");
+    prompted->judged = option_value(invocation, "verdict");
+    if (!prompted_window(invocation, &window) || !take_threads(invocation, &prompted->threads) ||
+        !prompted_role(invocation, &prompted->role))
         return EXIT_USAGE;
     bool ready = prompted_gather(prompted, !reply);
     enum exit_code code = !ready  ? errors_exit(&invocation->errors)

@@ -14,6 +14,47 @@ static struct arena *arena_of(const struct prompted *prompted)
     return prompted->planned.request.invocation->arena;
 }
 
+/* ---- options ---- */
+
+static bool usage(struct invocation *invocation, const char *name, const char *text,
+                  const char *hint)
+{
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--%s cannot be '%s'", name, text),
+               "%s", hint);
+    return false;
+}
+
+bool prompted_window(struct invocation *invocation, size_t *window)
+{
+    const char *text = option_value(invocation, "window");
+    char *end = NULL;
+    *window = PROMPT_WINDOW;
+    if (!text)
+        return true;
+    double amount = strtod(text, &end);
+    if (*end == 'k' || *end == 'K')
+        amount *= 1000, end++;
+    else if (*end == 'M' || *end == 'm')
+        amount *= 1e6, end++;
+    *window = amount > 0 && amount < 1e9 ? (size_t)amount : 0;
+    if (end != text && *end == 0 && *window >= LLM_WINDOW_LEAST && *window <= LLM_WINDOW_MOST)
+        return true;
+    return usage(invocation, "window", text, "a number from 8000 to 2000000, such as 32k or 1M");
+}
+
+bool prompted_role(struct invocation *invocation, const struct proposer **role)
+{
+    const char *name = option_value(invocation, "role");
+    struct text names = text_new(invocation->arena);
+    *role = name ? expert_find(name) : NULL;
+    if (!name || *role)
+        return true;
+    for (int i = 0; experts[i]; i++)
+        text_printf(&names, "%s%s", i ? ", " : "", experts[i]->name);
+    return usage(invocation, "role", name, names.at);
+}
+
 /* ---- the task ---- */
 
 /* The comment at the head of a plain kernel without its frame: the contract in words. */
@@ -93,8 +134,8 @@ static void seed_parent(struct prompted *prompted)
 
 static bool file_parent(struct prompted *prompted, const char *path)
 {
-    struct invocation *invocation = prompted->planned.request.invocation;
-    const char *verdict = option_value(invocation, "verdict");
+    struct invocation *invocation = prompted->invocation;
+    const char *verdict = prompted->judged;
     struct error error = {0};
     const struct source *source = subject_read(invocation, path, &error);
     const struct source *said =
@@ -133,8 +174,8 @@ static bool stored_parent(struct prompted *prompted, const char *word)
 
 static bool find_parent(struct prompted *prompted)
 {
-    struct invocation *invocation = prompted->planned.request.invocation;
-    const char *word = option_value(invocation, "parent");
+    struct invocation *invocation = prompted->invocation;
+    const char *word = prompted->from;
     bool is_file = word && subject_is_file(word);
     struct errors before = invocation->errors;
     bool opened = stored_open(&prompted->stored, invocation, false);
@@ -324,7 +365,7 @@ static void describe_situation(struct prompted *prompted)
 
 static void find_pages(struct prompted *prompted)
 {
-    struct invocation *invocation = prompted->planned.request.invocation;
+    struct invocation *invocation = prompted->invocation;
     struct arena *arena = invocation->arena;
     struct errors unreadable = errors_new(arena);
     struct error error = {0};

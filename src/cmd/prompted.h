@@ -21,7 +21,10 @@ enum {
 };
 
 struct prompted {
-    struct planned planned;
+    struct planned planned;        /* its invocation says what the task is */
+    struct invocation *invocation; /* of the command: store and knowledge base */
+    const char *from;              /* the parent, as it was typed; NULL: the best seed plan */
+    const char *judged;            /* of a parent that is a file: that of its verdict; or NULL */
     int threads;
     const struct proposer *role; /* or NULL */
     /* gathered */
@@ -47,5 +50,9 @@ bool prompted_gather(struct prompted *prompted, bool all);
 bool prompted_about(struct prompted *prompted, const struct candidate *candidate,
                     const struct diagnosis *diagnosis);
 void prompted_close(struct prompted *prompted);
+
+/* --window, --role and --threads, which several commands have. False: errors were added. */
+bool prompted_window(struct invocation *invocation, size_t *window);
+bool prompted_role(struct invocation *invocation, const struct proposer **role);
 
 #endif

@@ -20,6 +20,8 @@ static const struct example resume_examples[] = {
     {0},
 };
 
+enum { RESUME_SECONDS = 60 }; /* of a run that was begun without a search */
+
 static enum exit_code resume(struct invocation *invocation)
 {
     struct run_request *request = arena_new(invocation->arena, struct run_request);
@@ -33,6 +35,8 @@ static enum exit_code resume(struct invocation *invocation)
     if (ready) {
         struct search_budget *budget = &request->options.budget;
         run_describe(request, &again);
+        if (request->begin_only) /* by `--budget 0e` */
+            budget->seconds = RESUME_SECONDS;
         if (!option_given(invocation, "budget")) {
             budget->seconds += budget->seconds > 0 ? old.seconds : 0;
             budget->evaluations += budget->evaluations > 0 ? old.judged : 0;

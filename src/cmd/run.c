@@ -14,7 +14,8 @@ static const struct option options[] = {
     {.name = "budget",
      .argument = "AMOUNT",
      .repeated = true,
-     .help = "when to stop: seconds (60s), minutes (5m) or evaluations (500e); 60s when not given"},
+     .help = "when to stop: seconds (60s), minutes (5m) or evaluations (500e); 60s when not given; "
+             "0e begins a run for others to bring candidates to (smelt next, smelt submit)"},
     {.name = "until",
      .argument = "GOAL",
      .help = "stop earlier, at a speed-up over the baseline (2.5x) or a part of what the machine "
@@ -191,6 +192,38 @@ bool run_begin(struct run_request *request, struct invocation *invocation)
     return keep_text(request, invocation);
 }
 
+/* The run is there, without a candidate: what agents begin with. */
+static enum exit_code begin_run(struct run_request *request, struct invocation *invocation)
+{
+    struct search *search = &request->search;
+    struct text out = text_new(invocation->arena);
+    struct error error = {0};
+    search->engine = request->stored.engine;
+    search->store = request->stored.store;
+    if (!run_begin(request, invocation))
+        return errors_exit(&invocation->errors);
+    search->run.state = RUN_STOPPED;
+    if (!search->engine->run_add(search->store, &search->run, &error)) {
+        errors_take(&invocation->errors, &error);
+        return error_exit(error.code);
+    }
+    if (invocation->json) {
+        struct json json = output_json_begin(invocation, &out);
+        json_array(&json, "runs");
+        json_object(&json, NULL);
+        json_int(&json, "run", search->run.id);
+        json_string(&json, "task", search->run.task);
+        json_string(&json, "end", "begun");
+        json_end(&json);
+        json_end(&json);
+        return output_json_end(invocation, &json);
+    }
+    output_printf("run %lld of task %s is begun\n", (long long)search->run.id, search->run.task);
+    output_note(invocation, "smelt next %lld says what to do, smelt submit %lld FILE adds a kernel",
+                (long long)search->run.id, (long long)search->run.id);
+    return EXIT_YES;
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct run_request *request = arena_new(invocation->arena, struct run_request);
@@ -201,6 +234,11 @@ static enum exit_code run(struct invocation *invocation)
     if (!stored_open(&request->stored, invocation, true))
         return EXIT_ENVIRONMENT;
     run_describe(request, invocation);
+    if (request->begin_only) {
+        enum exit_code exit = begin_run(request, invocation);
+        stored_close(&request->stored);
+        return exit;
+    }
     bool fine = run_begin(request, invocation) && run_search(request, invocation);
     stored_close(&request->stored);
     return run_answer(request, invocation, fine);

@@ -54,6 +54,7 @@ struct run_request {
     struct know know;
     struct run_view view;
     struct run_models models;
+    bool begin_only; /* a budget of 0: others bring the candidates */
     enum search_end end;
     struct run_files files;
     struct tally tally; /* at the end */

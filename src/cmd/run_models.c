@@ -228,7 +228,7 @@ static bool write_prompt(void *context, struct arena *arena, struct search *sear
     inner.arena = arena;
     inner.errors = errors_new(arena);
     prompted->planned = request->planned;
-    prompted->planned.request.invocation = &inner;
+    prompted->planned.request.invocation = prompted->invocation = &inner;
     prompted->stored = request->stored;
     prompted->stored.invocation = &inner;
     prompted->threads = search->threads;

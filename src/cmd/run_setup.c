@@ -19,15 +19,18 @@ static bool bad(struct invocation *invocation, const char *name, const char *tex
     return false;
 }
 
-static bool take_budgets(struct invocation *invocation, struct search_budget *budget)
+/* An amount of 0 and no other: the run is only begun. */
+static bool take_budgets(struct invocation *invocation, struct search_budget *budget, bool *empty)
 {
     size_t cursor = 0;
     bool given = false;
+    *empty = false;
     for (const char *text; (text = option_next(invocation, "budget", &cursor)); given = true) {
         char *end;
         double amount = strtod(text, &end);
-        if (!(amount > 0) || amount > 1e9)
+        if (!(amount >= 0) || amount > 1e9)
             return bad(invocation, "budget", text, "such as 60s, 5m or 500e");
+        *empty |= amount == 0;
         if (strcmp(end, "s") == 0)
             budget->seconds = amount;
         else if (strcmp(end, "m") == 0)
@@ -39,6 +42,7 @@ static bool take_budgets(struct invocation *invocation, struct search_budget *bu
     }
     if (!given)
         budget->seconds = 60;
+    *empty = *empty && budget->seconds == 0 && budget->evaluations == 0;
     return true;
 }
 
@@ -76,7 +80,7 @@ static bool take_options(struct run_request *request, struct invocation *invocat
     const char *policy = option_value(invocation, "policy");
     struct names VECTOR(const char *) names = {0};
     size_t cursor = 0;
-    if (!take_budgets(invocation, &request->options.budget) ||
+    if (!take_budgets(invocation, &request->options.budget, &request->begin_only) ||
         !take_until(invocation, &request->options.budget) ||
         !run_take_number(invocation, "threads", 1024, &threads) ||
         !run_take_number(invocation, "jobs", SEARCH_BATCH, &jobs) ||
@@ -161,13 +165,33 @@ static void time_something(struct planned *planned, struct arena *arena)
     task->cases = cases;
 }
 
+/* Settings are kept a word per line: what would be another word when read again is refused. */
+static bool check_words(struct invocation *invocation)
+{
+    for (size_t i = 0; i < invocation->operands.count; i++) {
+        const char *word = invocation->operands.at[i];
+        if (strchr(word, '\n') || (word[0] == '-' && word[1])) {
+            error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                  "a run cannot be about '%s'", word),
+                       "a file whose name begins with a dash is written ./-name");
+            return false;
+        }
+    }
+    for (size_t i = 0; i < invocation->options.count; i++)
+        if (invocation->options.at[i].value && strchr(invocation->options.at[i].value, '\n'))
+            return bad(invocation, invocation->options.at[i].option->name, "several lines",
+                       "it is one line");
+    return true;
+}
+
 bool run_prepare(struct run_request *request, struct invocation *invocation)
 {
     struct planned *planned = &request->planned;
     struct search *search = &request->search;
     planned->request.invocation = invocation;
-    if (!take_options(request, invocation) || !run_models_take(request, invocation) ||
-        !planned_find(planned) || !planned_prepare(planned))
+    if (!check_words(invocation) || !take_options(request, invocation) ||
+        !run_models_take(request, invocation) || !planned_find(planned) ||
+        !planned_prepare(planned))
         return false;
     if (planned->task->case_count == 0) {
         struct text line = text_new(invocation->arena);

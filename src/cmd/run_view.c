@@ -189,9 +189,22 @@ static void say_better(struct run_view *view, const struct search_progress *prog
             action_of(progress->best));
 }
 
+/* For programs that look on. */
+static void tell(const struct search_progress *progress)
+{
+    char doing[120];
+    double best = progress->best ? progress->best->record.fitness : 0;
+    snprintf(doing, sizeof doing, "%s; %lld judged, the best is %.3g times the baseline",
+             progress->doing ? progress->doing : "searching", (long long)progress->judged, best);
+    event("run", event_string("doing", doing), event_int("judged", progress->judged),
+          event_double("best", best), event_double("elapsed", progress->elapsed));
+}
+
 bool run_view_show(void *context, const struct search_progress *progress)
 {
     struct run_view *view = context;
+    if (event_wanted())
+        tell(progress);
     if (view->live) {
         view->drawn = draw(view, progress);
     } else if (!view->invocation->json && progress->best &&

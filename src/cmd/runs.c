@@ -266,6 +266,11 @@ static bool show_candidate(struct stored *stored, const char *word, struct text 
         json_array(&json, "candidates");
         write_candidate(&json, &candidate);
         json_end(&json);
+        const char *source = stored_object(stored, candidate.kernel);
+        const char *verdict = candidate.verdict ? stored_object(stored, candidate.verdict) : NULL;
+        json_string(&json, "source", source);
+        if (verdict)
+            json_raw(&json, "judged", verdict);
         output_json_end(stored->invocation, &json);
         return true;
     }

@@ -94,6 +94,21 @@ struct file_names subject_files(struct invocation *invocation, struct errors *er
     return files;
 }
 
+const char *subject_suite(struct invocation *invocation, const char *name)
+{
+    const char *library = lang_library_folder(invocation->arena);
+    struct stat status;
+    if (!library || strchr(name, '/'))
+        return NULL;
+    const char *folder = arena_printf(invocation->arena, "%s/../tasks/%s", library, name);
+    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return NULL;
+    char *plain = realpath(folder, NULL);
+    const char *kept = plain ? arena_string(invocation->arena, plain) : folder;
+    free(plain);
+    return kept;
+}
+
 /* Adds what a person who mistyped a file's name would like to know. */
 static void hint_missing_file(struct arena *arena, const char *path, struct error *error)
 {

@@ -21,6 +21,9 @@ struct file_names VECTOR(const char *);
  */
 struct file_names subject_files(struct invocation *invocation, struct errors *errors);
 
+/* The folder of a suite by its name, beside the library; NULL: there is none. */
+const char *subject_suite(struct invocation *invocation, const char *name);
+
 /* The whole file, or standard input for "-", which may be asked for again. NULL: error is set. */
 const struct source *subject_read(struct invocation *invocation, const char *path,
                                   struct error *error);

@@ -432,6 +432,7 @@ static void say_waiting(void *context)
 {
     (void)context;
     log_warn("another smelt is timing on this machine; waiting for it");
+    event("judge", event_string("doing", "waiting: another smelt is timing on this machine"));
 }
 
 /* All that take part are on one core: handing over is quickest there. False: it stays as it was. */

@@ -453,11 +453,15 @@ static bool check_kernel(struct judging *judging)
     const struct judge_options *options = judging->options;
     struct verdict *verdict = judging->verdict;
     *verdict = (struct verdict){.outcome = OUTCOME_JUDGE_FAULT};
+    event("judge", event_string("doing", "compiling"), event_int("kernel", judging->number));
     bool good = compile(judging), stop = verdict->message[0] != 0;
     double start = clock_seconds();
     for (int i = 0; good && !stop && i < judging->task->case_count; i++)
-        if (options->only_case < 0 || options->only_case == i)
+        if (options->only_case < 0 || options->only_case == i) {
+            event("judge", event_string("doing", "checking"), event_int("kernel", judging->number),
+                  event_int("case", i));
             good = judge_case(judging, &judging->task->cases[i], i, &stop);
+        }
     good = good && (stop || judge_held(judging, &stop));
     verdict->check_seconds = clock_seconds() - start;
     if (good)
@@ -529,10 +533,12 @@ static void session_run(void *context)
         right |= good && session->verdicts[i].outcome == OUTCOME_OK;
     }
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
-    if (good && right && whole)
+    if (good && right && whole) {
+        event("judge", event_string("doing", "timing"));
         good =
             time_kernels(session->arena, session->task, options, draws, session->seed,
                          session->candidates, session->count, &session->yardstick, session->error);
+    }
     session->good = good;
 }
 
