@@ -126,6 +126,24 @@ const struct vector_piece vector_math[] = {
      "INLINE $V $V_exp($V a)\n"
      "{\n" EXP "}\n"
      "#endif\n"},
+    {"exp_far", "f32", 32, "INLINE $V $V_exp_far($V a)\n{\n" EXP "}\n"},
+    {"exp", "f32", 32,
+     "/* e^a = 2^n e^r, |r| <= ln(2) / 2. Where no result is 0, infinite or subnormal, n is added "
+     "to\n"
+     "   exponents. */\n"
+     "INLINE $V $V_exp($V a)\n"
+     "{\n"
+     "#ifdef __AVX__\n"
+     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
+     "    const $V shifted = a * 1.44269504f + magic, n = shifted - magic;\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES
+     "    p = (p * r) * r + r + 1.0f;\n"
+     "    const $I far = ~(($V)(($I)a & 0x7fffffff) <= 87.0f);\n"
+     "    if (__builtin_expect(__builtin_ia32_movmskps256(($V)far) == 0, 1))\n"
+     "        return ($V)(($I)p + (($I)shifted << 23));\n"
+     "#endif\n"
+     "    return $V_exp_far(a);\n"
+     "}\n"},
     {"exp", "f32", 0,
      "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
      "INLINE $V $V_exp($V a)\n"
