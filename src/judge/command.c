@@ -169,6 +169,8 @@ static const char *const *make_environment(struct arena *arena, int threads)
     return made;
 }
 
+static void wait_for_server(const struct command *command);
+
 struct command *command_open(struct arena *arena, const char *const *arguments,
                              const struct contest *contest, struct error *error)
 {
@@ -199,6 +201,8 @@ struct command *command_open(struct arena *arena, const char *const *arguments,
         good = good && write_case(arena, command, command->folders[d].path, &contest->draws[d],
                                   contest, error);
     }
+    if (good && command->stays)
+        wait_for_server(command);
     if (good)
         return command;
     command_close(command);
@@ -307,7 +311,19 @@ static void remove_answers(struct arena *arena, const struct command *command, c
     unlink(arena_printf(arena, "%s/seconds.txt", folder));
 }
 
-/* It is started with --serve in place of its last two words, expression and folder. */
+/* It is started with --serve in place of its last two words, expression and folder. The words it is
+ * started with; whether it should compile. */
+static bool server_words(const char *const *arguments, int count, const char **words)
+{
+    int kept = 0;
+    for (int i = 0; i + 1 < count; i++)
+        if (strcmp(arguments[i], "--compile") != 0)
+            words[kept++] = arguments[i];
+    words[kept] = "--serve";
+    words[kept + 1] = NULL;
+    return kept + 1 < count;
+}
+
 static bool ask_server(struct arena *arena, struct command *command, struct command_lap *lap)
 {
     const char *words[MOST_ARGUMENTS + 2] = {0};
@@ -315,19 +331,63 @@ static bool ask_server(struct arena *arena, struct command *command, struct comm
     struct error error = {0};
     struct text line = text_new(arena);
     struct json json = json_new(&line, 0);
-    int count = 0;
-    for (int i = 0; i + 1 < command->argument_count; i++)
-        if (strcmp(command->arguments[i], "--compile") != 0)
-            words[count++] = command->arguments[i];
-    words[count] = "--serve";
+    bool compiled = server_words(command->arguments, command->argument_count, words);
     json_object(&json, NULL);
     json_string(&json, "folder", command->arguments[command->argument_count]);
     json_string(&json, "expression", command->arguments[command->argument_count - 1]);
-    json_bool(&json, "compile", count + 1 < command->argument_count);
+    json_bool(&json, "compile", compiled);
     json_end(&json);
     if (!server_ask(words, command->environment, line.at, command->timeout, answer, &error))
         return fail(lap, OUTCOME_LAUNCH_ERROR, error.message);
     return strcmp(answer, "done") == 0 || fail(lap, OUTCOME_LAUNCH_ERROR, answer);
+}
+
+/* Until it has done what it was told before: nothing else runs on the device while kernels are
+ * timed. */
+static void wait_for_server(const struct command *command)
+{
+    const char *words[MOST_ARGUMENTS + 2] = {0};
+    char answer[SERVER_LINE];
+    struct error ignored = {0};
+    server_words(command->arguments, command->argument_count, words);
+    (void)server_ask(words, command->environment, "{}", command->timeout, answer, &ignored);
+}
+
+void command_announce(struct arena *arena, const char *const *arguments,
+                      const struct ir_binding *binding, int threads)
+{
+    const char *words[MOST_ARGUMENTS + 2] = {0};
+    const struct ir_part *part = binding->part;
+    struct text line = text_new(arena);
+    struct json json = json_new(&line, 0);
+    int count = 0;
+    while (arguments[count] && count < MOST_ARGUMENTS)
+        count++;
+    bool compiled = server_words(arguments, count, words);
+    if (!compiled)
+        return;
+    json_object(&json, NULL);
+    json_string(&json, "expression", arguments[count - 1]);
+    json_object(&json, "case");
+    write_sizes(&json, binding);
+    json_array(&json, "inputs");
+    for (int i = 0; i < part->input_count; i++) {
+        const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
+        int64_t dims[IR_MAX_RANK];
+        ir_tensor_shape(binding, part->inputs[i], dims);
+        json_object(&json, NULL);
+        json_string(&json, "name", tensor->name);
+        json_string(&json, "dtype", dtype_name(tensor->dtype));
+        json_array(&json, "shape");
+        for (int d = 0; d < tensor->rank; d++)
+            json_int(&json, NULL, dims[d]);
+        json_end(&json);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    json_end(&json);
+    server_tell(words, make_environment(arena, threads), line.at);
 }
 
 static bool run_program(struct arena *arena, struct command *command, struct command_lap *lap)

@@ -25,6 +25,9 @@ struct command;
 struct command *command_open(struct arena *arena, const char *const *arguments,
                              const struct contest *contest, struct error *error);
 void command_close(struct command *command);
+/* Tells a program that stays what it will be asked for on a device: it may compile meanwhile. */
+void command_announce(struct arena *arena, const char *const *arguments,
+                      const struct ir_binding *binding, int threads);
 
 /* How one launch of it fared. */
 struct command_lap {

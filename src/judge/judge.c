@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "judge/device.h"
+#include "judge/rival.h"
 #include "os/os.h"
 
 struct judging {
@@ -513,6 +514,9 @@ static void session_run(void *context)
     if (good)
         session->ahead =
             ahead_start(session->arena, session->compiled, session->count, job_count(options));
+    const struct target *target = session->count > 0 ? device_target(session->sources[0]) : NULL;
+    if (good && target)
+        rival_announce(session->arena, session->task, options, target);
     for (int i = 0; good && i < session->count; i++) {
         struct judging judging = {.arena = session->arena,
                                   .task = session->task,

@@ -270,3 +270,25 @@ const struct participant *rival_choose(struct arena *arena, const struct rival *
     *problem = NULL;
     return count == 1 ? who[0] : choose_fastest(arena, who, count, contest, task_case, error);
 }
+
+void rival_announce(struct arena *arena, const struct task *task,
+                    const struct judge_options *options, const struct target *target)
+{
+    const char *const *names = judge_baseline_names(arena, task, options);
+    struct error ignored = {0};
+    int which = 0;
+    while (which < task->case_count && !task->cases[which].timed)
+        which++;
+    if (which == task->case_count || !options->baselines || options->check_only)
+        return;
+    const struct task_case *one = &task->cases[which];
+    struct ir_binding *binding = ir_bind(arena, one->program, one->sizes, one->scalars, &ignored);
+    for (; binding && *names; names++) {
+        struct baseline baseline = {0};
+        if (strncmp(*names, "torch-compile:", 14) == 0 &&
+            make_device(arena, target, *names, one->program, &baseline, &ignored) ==
+                BASELINE_READY &&
+            baseline.command)
+            command_announce(arena, baseline.command, binding, options->threads);
+    }
+}

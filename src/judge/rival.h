@@ -49,4 +49,8 @@ const struct participant *rival_choose(struct arena *arena, const struct rival *
                                        struct contest contest, const struct task_case *task_case,
                                        const char **problem, struct error *error);
 
+/* Tells programs that stay what the first timed case will ask of them. */
+void rival_announce(struct arena *arena, const struct task *task,
+                    const struct judge_options *options, const struct target *target);
+
 #endif

@@ -121,15 +121,29 @@ static int get_line(double deadline, char line[SERVER_LINE])
     return 1;
 }
 
-bool server_ask(const char *const *arguments, const char *const *environment, const char *question,
-                double seconds, char answer[SERVER_LINE], struct error *error)
+/* The program with these arguments is there. */
+static bool be_ready(const char *const *arguments, const char *const *environment,
+                     struct error *error)
 {
-    static const char own[] = "smelt: ";
     char command[KEPT_BYTES];
     print_command(arguments, command, sizeof command);
     if (server.process > 0 && strcmp(command, server.command) != 0)
         stop();
-    if (server.process <= 0 && !start(arguments, environment, error))
+    return server.process > 0 || start(arguments, environment, error);
+}
+
+void server_tell(const char *const *arguments, const char *const *environment, const char *words)
+{
+    struct error ignored = {0};
+    if (be_ready(arguments, environment, &ignored) && !(put(words) && put("\n")))
+        stop();
+}
+
+bool server_ask(const char *const *arguments, const char *const *environment, const char *question,
+                double seconds, char answer[SERVER_LINE], struct error *error)
+{
+    static const char own[] = "smelt: ";
+    if (!be_ready(arguments, environment, error))
         return false;
     double deadline = clock_seconds() + seconds;
     int found = put(question) && put("\n") ? 1 : 0;

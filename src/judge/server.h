@@ -16,5 +16,7 @@ enum { SERVER_LINE = 1024 };
  */
 bool server_ask(const char *const *arguments, const char *const *environment, const char *question,
                 double seconds, char answer[SERVER_LINE], struct error *error);
+/* Says something that is not answered. What comes of it does not matter. */
+void server_tell(const char *const *arguments, const char *const *environment, const char *words);
 
 #endif

@@ -11,7 +11,7 @@ tuple of tensors where the op has several outputs. Nothing but PyTorch is needed
 
 With --serve it stays: every line it reads is a JSON object with folder, expression and compile, and
 is answered by a line "smelt: done" or "smelt: what went wrong". What was set up for the last folders is
-kept. Calls on a GPU are timed by its own clock, one by one, over cold caches where the case says so.
+kept. A line with a case instead of a folder is not answered: what it asks for is compiled, to be ready when it is wanted. Calls on a GPU are timed by its own clock, one by one, over cold caches where the case says so.
 """
 import argparse
 import ast
@@ -43,6 +43,7 @@ TYPES = {
 NUMPY_MAGIC = b"\x93NUMPY\x01\x00"
 BATCH_SECONDS = 3e-4  # as in src/judge/contest.c
 FLUSH_BYTES = 256 << 20  # written to empty the caches
+KEPT_CASES = 2  # eager and compiled take turns
 
 
 def type_of(tensor):
@@ -164,36 +165,70 @@ def time_on_gpu(function, inputs, case, flush):
     return seconds
 
 
+def prepare(functions, asked, device):
+    """Compiles ahead, on tensors of the right shapes, while smelt checks the kernel."""
+    case = asked["case"]
+    key = function_key(asked, case)
+    functions.clear()
+    functions[key] = make_function(case, asked["expression"], True)
+    inputs = [torch.zeros(t["shape"], dtype=type_of(t), device=device) for t in case["inputs"]]
+    functions[key](*inputs)
+
+
+def function_key(asked, case):
+    shapes = [(t["name"], t["dtype"], t["shape"]) for t in case["inputs"]]
+    return json.dumps([asked["expression"], case["sizes"], case["scalars"], shapes])
+
+
+def set_up(functions, asked, device):
+    """The case, its inputs on the device, and the function, compiled ahead or now."""
+    folder = asked["folder"]
+    with open(os.path.join(folder, "case.json")) as file:
+        case = json.load(file)
+    torch.set_num_threads(case["threads"])
+    function = functions.get(function_key(asked, case)) if asked["compile"] else None
+    if function is None:
+        function = make_function(case, asked["expression"], asked["compile"])
+    return case, read_inputs(folder, case, device), function
+
+
 def serve(device):
-    kept = {}
+    kept, functions = {}, {}
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=device)
     on_gpu = device.type == "cuda"
     for line in sys.stdin:
         asked = json.loads(line)
-        folder, key = asked["folder"], (asked["folder"], asked["expression"], asked["compile"])
+        answered = "case" not in asked
         try:
-            for other in [k for k in kept if k[0] != folder]:
-                del kept[other]
             with torch.inference_mode():
-                if key not in kept:
-                    with open(os.path.join(folder, "case.json")) as file:
-                        case = json.load(file)
-                    torch.set_num_threads(case["threads"])
-                    if on_gpu:
-                        torch.cuda.empty_cache()
+                folder = asked.get("folder")
+                if not answered:
+                    kept.clear()  # a new task begins
                     torch.compiler.reset()
-                    kept[key] = (case, read_inputs(folder, case, device),
-                                 make_function(case, asked["expression"], asked["compile"]))
-                case, inputs, function = kept[key]
-                write_outputs(folder, case, function(*inputs))
-                seconds = (time_on_gpu(function, inputs, case, flush) if on_gpu
-                           else time_calls(function, inputs, case, lambda: None))
-            write_seconds(folder, seconds)
-            print("smelt: done", flush=True)
+                    prepare(functions, asked, device)
+                    if on_gpu:
+                        torch.cuda.synchronize()
+                elif folder is not None:
+                    key = (folder, asked["compile"])
+                    if key not in kept:
+                        while len(kept) >= KEPT_CASES:
+                            del kept[next(iter(kept))]
+                        if on_gpu:
+                            torch.cuda.empty_cache()
+                        kept[key] = set_up(functions, asked, device)
+                    case, inputs, function = kept[key]
+                    write_outputs(folder, case, function(*inputs))
+                    seconds = (time_on_gpu(function, inputs, case, flush) if on_gpu
+                               else time_calls(function, inputs, case, lambda: None))
+                    write_seconds(folder, seconds)
+            if answered:
+                print("smelt: done", flush=True)
         except Exception as problem:
             kept.clear()
+            functions.clear()
             said = str(problem).strip().split("\n")
-            print("smelt: %s: %s" % (type(problem).__name__, said[0][:300]), flush=True)
+            if answered:
+                print("smelt: %s: %s" % (type(problem).__name__, said[0][:300]), flush=True)
 
 
 def time_calls(function, inputs, case, synchronise):
