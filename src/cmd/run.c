@@ -184,7 +184,7 @@ bool run_begin(struct run_request *request, struct invocation *invocation)
     clock_gettime(CLOCK_REALTIME, &now);
     request->search.run = (struct run){.task = request->planned.task->name,
                                        .structure = request->know.structure,
-                                       .target = "cpu",
+                                       .target = run_target(request),
                                        .signature = request->know.signature,
                                        .settings = run_settings(invocation),
                                        .seed = request->options.seed,

@@ -67,6 +67,8 @@ void run_models_end(struct run_request *request);
 
 /* Options and task. False: errors were added. */
 bool run_prepare(struct run_request *request, struct invocation *invocation);
+/* "cpu", "cuda": what the plans of the run are for. */
+const char *run_target(const struct run_request *request);
 /* The machine, and what is known of tasks like this; with the store open. */
 void run_describe(struct run_request *request, struct invocation *invocation);
 /* A new run of what was prepared. */

@@ -129,6 +129,12 @@ const char *run_settings(struct invocation *invocation)
     return text.at;
 }
 
+const char *run_target(const struct run_request *request)
+{
+    const struct skeleton_device *device = request->planned.target.device;
+    return device ? device->language : "cpu";
+}
+
 void run_describe(struct run_request *request, struct invocation *invocation)
 {
     struct arena *arena = invocation->arena;
@@ -146,7 +152,7 @@ void run_describe(struct run_request *request, struct invocation *invocation)
                       .structure = know_structure(arena, planned_class(arena, program), part),
                       .shape = know_shape(arena, program->binding),
                       .dtype = dtype_name(dtype),
-                      .target = "cpu",
+                      .target = run_target(request),
                       .signature = run_signature(arena)};
     request->options.know = &request->know;
 }

@@ -7,6 +7,7 @@ static const struct edit_key keys[] = {
     {"lanes", "wider vectors do more per instruction"},
     {"tile.", "a larger register tile loads less per multiply-add; too large a one spills"},
     {"tile", "a larger register tile loads less per element; too large a one spills"},
+    {"vector", "what a thread does once is done for more elements"},
     {"unroll", "a loop unrolled counts and jumps less"},
     {"atom", "another instruction may do the same work in fewer steps"},
     {"precision", "a product in parts may run on faster units"},

@@ -4,6 +4,9 @@
 #include "propose/expert/edit.h"
 
 static const struct edit_key keys[] = {
+    {"vector", "a thread that moves 16 bytes at once needs fewer requests for as much"},
+    {"width", "neighbouring threads at neighbouring places share what memory hands out"},
+    {"side", "along rows or across them: whichever lies side by side"},
     {"stores", "results that nobody reads soon need not push others out of the caches"},
     {"keep", "what was computed once and kept near need not be read again"},
     {"stream", "passes over the same data made one read it once"},

@@ -248,6 +248,17 @@ struct row_seed {
     int64_t threads, team, keep, unroll, split;
 };
 
+/* Vectors a thread can keep beside everything else it needs. */
+static int64_t keep_limit(const struct device_row *row, int64_t threads, int elements)
+{
+    const struct skeleton_device *device = row->group->target->device;
+    int64_t bytes = (int64_t)row->load_bytes * elements;
+    int64_t registers = device->unit_registers ? device->unit_registers * 9 / 10 / threads : 160;
+    registers = (registers > 220 ? 220 : registers) - 40;
+    int64_t most = registers > 0 && bytes > 0 ? registers * 4 / bytes : 0;
+    return most > MOST_KEEP ? MOST_KEEP : most;
+}
+
 static struct row_seed seed_along(const struct device_row *row, int elements)
 {
     const struct skeleton_device *device = row->group->target->device;
@@ -272,7 +283,9 @@ static struct row_seed seed_along(const struct device_row *row, int elements)
     }
     int64_t needed = (steps + seed.team - 1) / seed.team;
     bool again = row->row.pass_count > 1 && seed.split == 1;
-    seed.keep = again && needed <= MOST_KEEP ? needed : 0;
+    int64_t most_keep = keep_limit(row, seed.threads, elements);
+    seed.keep = again && needed <= 2 * most_keep ? needed : 0;
+    seed.keep = seed.keep > most_keep ? most_keep : seed.keep; /* the rest is read again */
     if (row->row.pass_count == 1 && needed <= 8 && seed.split == 1)
         seed.keep = needed; /* all that is read is under way at once */
     if (slow) /* a device that is a processor: caches keep a row, and compilers take long */
@@ -317,6 +330,8 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     struct row_seed seed = row.is_across ? seed_across(&row, elements) : seed_along(&row, elements);
     while (keep + 1 < KEEP_COUNT && atoi(KEEPS[keep]) < seed.keep)
         keep++;
+    if (!row.is_across && keep && atoi(KEEPS[keep]) > keep_limit(&row, seed.threads, elements))
+        keep--;
     slots_add(group, slots, "side", "vectors along a row, or across rows side by side", SIDES,
               row.can_across ? 2 : 1, row.is_across);
     device_slot(group, slots, "threads", "of a block", 32, device->block_threads, seed.threads);
