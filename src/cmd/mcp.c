@@ -11,6 +11,7 @@
 
 #include "cmd/stored.h"
 #include "os/process.h"
+#include "os/secret.h"
 
 static const struct option options[] = {
     {.name = "http",
@@ -70,13 +71,12 @@ static const char *new_token(struct arena *arena)
     return text.at;
 }
 
-/* It stays here: calls are started without it. */
+/* It was taken out of the environment: calls are started without it. */
 static bool take_token(struct invocation *invocation, const char **token, bool *given)
 {
-    const char *text = getenv("SMELT_MCP_TOKEN");
+    const char *text = secret_value("SMELT_MCP_TOKEN");
     *given = text && *text;
-    *token = *given ? arena_string(invocation->arena, text) : new_token(invocation->arena);
-    unsetenv("SMELT_MCP_TOKEN");
+    *token = *given ? text : new_token(invocation->arena);
     if (!*token || strlen(*token) < TOKEN_LEAST || strlen(*token) > TOKEN_MOST)
         return usage(invocation, "the token is too short or too long",
                      "SMELT_MCP_TOKEN has 16 to 200 characters");
