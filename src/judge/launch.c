@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,9 +97,15 @@ static int cell_status(const struct worker *worker, const char *name)
     return line ? atoi(line) : 0;
 }
 
+/*
+ * A pause of 2 ms that took half a second or more: then the judge itself stood still (the machine
+ * was suspended, all of us were stopped), and the cell most likely with it. What is longer than
+ * that is not charged to the kernel.
+ */
 enum waited worker_wait(struct worker *worker, double seconds, int *status)
 {
-    double deadline = now() + seconds;
+    static const double longest_pause = 0.5;
+    double waited = 0, last = now();
     struct timespec pause = {0, 2000000};
     bool waits = false;
     sigset_t children;
@@ -110,7 +117,10 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status)
             return WIFSTOPPED(*status) ? WAITED_STOPPED : WAITED_ENDED;
         if (got < 0 && errno != EINTR)
             return WAITED_LOST;
-        if (now() > deadline)
+        double moment = now();
+        waited += fmin(moment - last, longest_pause);
+        last = moment;
+        if (waited > seconds)
             return WAITED_TOO_LONG;
         if (waits && cell_status(worker, "\nThreads:") > MOST_THREADS)
             return WAITED_CROWDED;
