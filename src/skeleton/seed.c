@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "skeleton/seed.h"
+#include "skeleton/window.h"
 
 enum {
     SEED_VARIANTS = 4,  /* that a skeleton may propose for one group */
@@ -196,13 +197,14 @@ static void fix_symbols(const struct skeleton_program *program, const struct ir_
 }
 
 /*
- * Stages that slide a window over something (reads that may be out of bounds, several indices
- * reduced) want to know its shape: strides, paddings and what is reduced.
+ * Stages that slide a window over something (reads that may be out of bounds, or places made of an
+ * index of the result and one of several that are reduced) want to know its shape: strides,
+ * paddings and what is reduced.
  */
 static void fix_window(const struct skeleton_program *program, const struct ir_stage *stage,
                        bool *fixed)
 {
-    bool checked = false;
+    bool checked = stage->kind == IR_REDUCE && window_slides(program->part, stage);
     for (int i = 0; i < stage->nodes.count; i++)
         checked |= stage->nodes.at[i].op == IR_READ && stage->nodes.at[i].read.checked;
     if (stage->kind != IR_REDUCE || !checked || stage->index_count - stage->left_count < 2)

@@ -12,20 +12,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "skeleton/contract.h"
 #include "skeleton/slots.h"
+#include "skeleton/window.h"
 
 #define REFUSE(why, ...) (snprintf((why)->text, sizeof(why)->text, __VA_ARGS__), false)
-
-enum { WINDOW_MOST = 64, WINDOW_INDICES = CONTRACT_MAX_INDICES };
-
-struct window {
-    struct contract sum; /* the reduction and the maps after it, as contract has them */
-    const struct ir_stage *stage;
-    int64_t extents[WINDOW_INDICES]; /* of the reduced indices */
-    int64_t size;                    /* of the window */
-    int lane, line;                  /* indices of the part; line: IR_NONE if there is but one */
-};
 
 /* ---- what fits ---- */
 
@@ -64,8 +54,7 @@ static bool node_has(const struct ir_part *part, const struct ir_nodes *nodes, i
     return false;
 }
 
-/* A place of something read has both an index of the result and one of the window. */
-static bool slides(const struct ir_part *part, const struct ir_stage *stage)
+bool window_slides(const struct ir_part *part, const struct ir_stage *stage)
 {
     const int *reduced = stage->indices + stage->left_count;
     int reduced_count = stage->index_count - stage->left_count;
@@ -109,8 +98,8 @@ static bool window_size(const struct skeleton_group *group, struct window *windo
     return true;
 }
 
-static bool window_fits(const struct skeleton_group *group, struct window *window,
-                        struct skeleton_reason *why_not)
+bool window_fits(const struct skeleton_group *group, struct window *window,
+                 struct skeleton_reason *why_not)
 {
     const struct ir_part *part = group->part;
     const struct ir_stage *stage = &part->stages[group->stages[0]];
@@ -134,7 +123,7 @@ static bool window_fits(const struct skeleton_group *group, struct window *windo
     if (!dtype_is_float(window->sum.dtype) || window->lane == IR_NONE)
         return REFUSE(why_not, "what is reduced are no floats, or they are written nowhere near");
     window->sum.element = (int)dtype_bytes(window->sum.dtype);
-    if (!slides(part, stage))
+    if (!window_slides(part, stage))
         return REFUSE(why_not, "nothing slides over what is read");
     return window_size(group, window, why_not) && contract_add_maps(&window->sum, why_not);
 }
@@ -155,7 +144,7 @@ static double index_size(const struct skeleton_group *group, int index)
     return size > 0 ? (double)size : 1;
 }
 
-static double results(const struct skeleton_group *group, const struct ir_stage *stage)
+double window_results(const struct skeleton_group *group, const struct ir_stage *stage)
 {
     double count = 1;
     for (int i = 0; i < stage->left_count; i++)
@@ -169,7 +158,7 @@ static void window_open(const struct skeleton_group *group, struct skeleton_slot
     struct skeleton_reason ignored;
     if (!window_fits(group, &window, &ignored))
         return;
-    double count = results(group, window.stage);
+    double count = window_results(group, window.stage);
     slots_add_threads(group, slots, count * 8, count * (double)window.size * 2);
     slots_add_lanes(group, slots, group->target->vector_bytes / window.sum.element);
 }
@@ -191,7 +180,8 @@ static struct skeleton_cost window_predict(const struct skeleton_group *group,
     if (!window_fits(group, &window, &ignored))
         return cost;
     const struct skeleton_target *target = group->target;
-    double lanes = (double)plan_number(plan, "lanes", 1), count = results(group, window.stage);
+    double lanes = (double)plan_number(plan, "lanes", 1),
+           count = window_results(group, window.stage);
     double along = index_size(group, window.lane), threads = target->threads;
     double vectors = count / along * ceil(along / lanes);
     cost.operations = 2 * count * (double)window.size;

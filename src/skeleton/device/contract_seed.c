@@ -65,6 +65,27 @@ static struct device_launch launch_of(const struct contract *contract,
     };
 }
 
+/* What a factor is in memory: the tensors it reads, each once. */
+static double factor_bytes(const struct contract *contract, bool second)
+{
+    const struct skeleton_group *group = contract->group;
+    double bytes = 0;
+    for (int i = 0; i < contract->term_count; i++) {
+        const struct ir_node *node = &contract->stage->nodes.at[contract->terms[i].node];
+        if (contract->terms[i].second != second || node->op != IR_READ || !group->binding)
+            continue;
+        const struct ir_tensor *tensor = &group->part->tensors[node->read.tensor];
+        double elements = (double)dtype_bytes(tensor->dtype);
+        for (int d = 0; d < tensor->rank; d++) {
+            int64_t size = 1;
+            ir_size_eval(tensor->dims[d], group->binding->sizes, &size);
+            elements *= (double)size;
+        }
+        bytes += elements;
+    }
+    return bytes;
+}
+
 static double product_seconds(const struct contract *contract, const struct blocks_decisions *d,
                               double *bytes)
 {
@@ -86,7 +107,8 @@ static double product_seconds(const struct contract *contract, const struct bloc
     double brought =
         batch * contract->element * (m * k * ceil(n / d->tile_n) + n * k * ceil(m / d->tile_m));
     double partial = d->split > 1 ? 2.0 * d->split * m * n * batch * contract->element : 0;
-    *bytes = batch * contract->element * (m * k + n * k + m * n) + partial;
+    *bytes = factor_bytes(contract, false) + factor_bytes(contract, true) +
+             batch * contract->element * m * n + partial;
     double moving =
         fmax(brought / (CACHE_OVER_MEMORY * device->bandwidth), *bytes / device->bandwidth);
     double packing = 0;
