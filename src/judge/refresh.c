@@ -310,7 +310,7 @@ static bool places_are_right(struct looking *looking, const struct oracle_place 
     const struct refresh_state *state = &looking->refresh->slots[looking->slot];
     struct oracle_options options = {.exact_outputs = true, .memory = pool->memory};
     struct ir_value *values = arena_array(&looking->arena, (size_t)count + 1, sizeof *values);
-    if (!oracle_sample(pool->sampling->slice, pool->binding,
+    if (!sample_values(pool->sampling->slice, pool->binding,
                        drawn_inputs(&looking->arena, pool->drawn, state->draw, state->turn), places,
                        count, values, &options, looking->fault))
         return false;

@@ -9,9 +9,13 @@
  * where tiles end, and at random; they share rows and columns, and so most of their work. The other
  * half lies anywhere. Both are fewer where one costs much.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "judge/drawn.h"
 #include "judge/sample.h"
@@ -20,8 +24,10 @@
 enum {
     SAMPLE_MOST = 1536, /* elements of a draw, over all outputs */
     SAMPLE_LEAST = 48,
+    DEVICE_LEAST = 16, /* the same where a device makes the inputs */
     SAMPLE_TRIAL = 32, /* evaluated first, to see what they cost */
-    GRID_MOST = 64,    /* values of one index on the grid */
+    DEVICE_TRIAL = 16,
+    GRID_MOST = 64, /* values of one index on the grid */
 };
 
 /* What evaluating all elements once may take; less where so much else is checked in the time. */
@@ -153,6 +159,56 @@ struct sample { /* one draw, after the call */
     struct error *error;
 };
 
+struct sharing { /* what a process writes down */
+    bool done;
+    struct ir_value values[];
+};
+
+/* One process per part; those of the calling one come first. */
+bool sample_values(const struct oracle_slice *slice, const struct ir_binding *binding,
+                   const struct array *inputs, const struct oracle_place *places, int64_t count,
+                   struct ir_value *values, const struct oracle_options *options,
+                   struct error *error)
+{
+    enum { MOST = 16 };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t parts = cores < MOST ? cores : MOST;
+    parts = parts < count ? parts : count;
+    size_t each = sizeof(struct sharing) + ((size_t)count + 1) * sizeof *values;
+    size_t bytes = (size_t)(parts > 1 ? parts : 1) * each;
+    char *shared = parts > 1 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                             : MAP_FAILED;
+    if (shared == MAP_FAILED)
+        return oracle_sample(slice, binding, inputs, places, count, values, options, error);
+    pid_t helpers[MOST] = {0};
+    for (int64_t p = 1; p < parts; p++) {
+        int64_t first = count * p / parts, end = count * (p + 1) / parts;
+        struct sharing *own = (void *)(shared + (size_t)p * each);
+        helpers[p] = fork();
+        if (helpers[p] != 0)
+            continue;
+        own->done = oracle_sample(slice, binding, inputs, places + first, end - first, own->values,
+                                  options, error);
+        _exit(0);
+    }
+    bool good =
+        oracle_sample(slice, binding, inputs, places, count / parts, values, options, error);
+    for (int64_t p = 1; p < parts; p++) {
+        int64_t first = count * p / parts, end = count * (p + 1) / parts;
+        const struct sharing *own = (void *)(shared + (size_t)p * each);
+        while (helpers[p] > 0 && waitpid(helpers[p], NULL, 0) < 0 && errno == EINTR)
+            ;
+        if (own->done)
+            memcpy(values + first, own->values, (size_t)(end - first) * sizeof *values);
+        else /* it could not be started, or failed: here it says why */
+            good = good && oracle_sample(slice, binding, inputs, places + first, end - first,
+                                         values + first, options, error);
+    }
+    munmap(shared, bytes);
+    return good;
+}
+
 static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t count,
                      double disturbance, bool exact)
 {
@@ -160,8 +216,8 @@ static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t
                                      .memory = s->sampling->memory,
                                      .disturbance = disturbance,
                                      .disturbance_seed = random_u64(&s->random)};
-    return oracle_sample(slice, s->binding, s->inputs, s->places, count, s->values, &options,
-                         s->error);
+    return (s->sampling->device ? sample_values : oracle_sample)(
+        slice, s->binding, s->inputs, s->places, count, s->values, &options, s->error);
 }
 
 /* First a few, then as many as there is time for. */
@@ -169,7 +225,9 @@ static bool evaluate_all(struct sample *s)
 {
     const struct ir_binding *binding = s->binding;
     size_t room = SAMPLE_MOST + 64 * (size_t)(binding->part->output_count + 1);
-    double enough = s->sampling->device ? device_seconds : evaluation_seconds;
+    bool device = s->sampling->device;
+    double enough = device ? device_seconds : evaluation_seconds;
+    int tried = device ? DEVICE_TRIAL : SAMPLE_TRIAL, least = device ? DEVICE_LEAST : SAMPLE_LEAST;
     s->places = arena_array(s->arena, room, sizeof *s->places);
     s->values = arena_array(s->arena, room, sizeof *s->values);
     s->count = choose(binding, s->most, &s->random, s->places);
@@ -177,18 +235,18 @@ static bool evaluate_all(struct sample *s)
     if (s->count > SAMPLE_TRIAL) {
         struct oracle_place trial[SAMPLE_TRIAL];
         struct oracle_place *all = s->places;
-        for (int i = 0; i < SAMPLE_TRIAL; i++)
+        for (int i = 0; i < tried; i++)
             trial[i] = all[random_below(&s->random, (uint64_t)s->count)];
         s->places = trial;
         double start = clock_seconds();
-        bool good = evaluate(s, s->sampling->slice, SAMPLE_TRIAL, 0, true);
-        cost = (clock_seconds() - start) / SAMPLE_TRIAL;
+        bool good = evaluate(s, s->sampling->slice, tried, 0, true);
+        cost = (clock_seconds() - start) / tried;
         s->places = all;
         if (!good)
             return false;
         wanted = fmin(wanted, 2 * enough / fmax(cost, 1e-9));
         if (wanted < (double)s->count)
-            s->count = choose(binding, (int64_t)fmax(wanted, SAMPLE_LEAST), &s->random, s->places);
+            s->count = choose(binding, (int64_t)fmax(wanted, least), &s->random, s->places);
     }
     return evaluate(s, s->sampling->slice, s->count, 0, true);
 }

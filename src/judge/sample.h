@@ -17,4 +17,13 @@ bool sample_expect(const struct sampling *sampling, const struct ir_binding *bin
                    const struct array *inputs, int64_t most, struct arena *arena,
                    struct random *random, struct sample_expected *out, struct error *error);
 
+/*
+ * oracle_sample by as many processes as there are processors: while a device is judged they have
+ * nothing else to do, and an element may depend on millions of others.
+ */
+bool sample_values(const struct oracle_slice *slice, const struct ir_binding *binding,
+                   const struct array *inputs, const struct oracle_place *places, int64_t count,
+                   struct ir_value *values, const struct oracle_options *options,
+                   struct error *error);
+
 #endif
