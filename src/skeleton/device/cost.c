@@ -3,6 +3,7 @@
  * reach, operations, waves of blocks, and the launch itself. A model to rank plans by, not a clock.
  */
 #include <math.h>
+#include <string.h>
 
 #include "skeleton/device/device.h"
 
@@ -39,6 +40,19 @@ double device_seconds(const struct skeleton_device *device, const struct device_
     return device->launch + fmax(moving, computing) * whole;
 }
 
+/* Whether an access before this one is to the same places. */
+static bool is_again(const struct nest *nest, size_t number)
+{
+    const struct nest_access *access = &nest->accesses.at[number];
+    for (size_t i = 0; i < number; i++) {
+        const struct nest_access *other = &nest->accesses.at[i];
+        if (other->tensor == access->tensor &&
+            memcmp(other->axes, access->axes, sizeof access->axes) == 0)
+            return true;
+    }
+    return false;
+}
+
 double device_bytes(const struct nest *nest, const struct nest_chain *lane, double points)
 {
     const struct skeleton_group *group = nest->group;
@@ -46,7 +60,8 @@ double device_bytes(const struct nest *nest, const struct nest_chain *lane, doub
     for (size_t i = 0; i < nest->accesses.count; i++) {
         const struct nest_access *access = &nest->accesses.at[i];
         const struct ir_tensor *tensor = &group->part->tensors[access->tensor];
-        if (nest_definer(nest, access->tensor) && !group->needed[access->tensor])
+        bool internal = nest_definer(nest, access->tensor) && !group->needed[access->tensor];
+        if (internal || is_again(nest, i))
             continue;
         double each = (double)dtype_bytes(tensor->dtype), elements = 1;
         bool dense = tensor->rank == 0, bare = true;

@@ -387,6 +387,19 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
     return false;
 }
 
+/* What later passes read again: all that is not kept; cheaper where the last cache still has it. */
+static double reread_bytes(const struct device_row *row, const struct device_launch *launch,
+                           double steps)
+{
+    static const double from_cache = 0.4;
+    const struct skeleton_device *device = row->group->target->device;
+    double bytes = (double)row->rows * (double)row->length * row->load_bytes;
+    double again = steps > row->keep ? 1 - row->keep / steps : 0;
+    double at_once = device_resident(device, launch) * device->units / fmax(launch->blocks, 1);
+    bool near = row->split == 1 && fmin(at_once, 1) * bytes < 0.7 * (double)device->cache;
+    return bytes * again * (row->row.pass_count - 1) * (near ? from_cache : 1);
+}
+
 static struct skeleton_cost row_predict(const struct skeleton_group *group,
                                         const struct plan_group *plan)
 {
@@ -412,8 +425,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     bool kept = row.keep >= steps;
     launch.unique = nest_bytes(&row.row.nest);
     launch.bytes = device_bytes(&row.row.nest, device_row_lane(&row), points);
-    if (!kept)
-        launch.bytes += points * row.load_bytes * (row.row.pass_count - 1);
+    launch.bytes += reread_bytes(&row, &launch, steps);
     double under_way = fmin(kept ? row.keep : row.unroll, fmax(steps, 1));
     launch.in_flight = under_way * row.elements * fmax(row.load_bytes, 2);
     for (int i = 0; i < group->stage_count; i++)
