@@ -234,8 +234,10 @@ int blocks_registers(const struct contract *contract, const struct blocks_decisi
     int held = (a.loads * a.vector * (int)dtype_bytes(a.dtype) +
                 b.loads * b.vector * (int)dtype_bytes(b.dtype) + 3) /
                4;
-    /* pointers, counters, what is read beside; pairs of registers leave gaps */
-    enum { PLACES = 28, GAPS = 16 };
+    /* pointers, counters, what is read beside; places of what is read one by one, and guards of it;
+     * pairs of registers leave gaps */
+    enum { PLACES = 28, GUARDS = 12, GAPS = 16 };
+    held += GUARDS * ((a.vector == 1 && !a.packed) + (b.vector == 1 && !b.packed));
     return (d->thread_m * d->thread_n + d->thread_m + d->thread_n) * words + held + PLACES +
            GAPS * (words - 1);
 }

@@ -12,11 +12,11 @@
 /* ---- the model ---- */
 
 /*
- * Fitted to hand-written products of 4096^3 on an H200 (docs/results/devices.md). READ: what a
- * value from shared memory costs, in multiply-adds of a thread. WAITING: sums of a multiprocessor,
- * in warps times sums of a thread, at which half the time is spent waiting.
+ * Fitted to generated products of 4096^3 and convolutions on an H200 (docs/results/products.md).
+ * READ: what a value from shared memory costs, in multiply-adds of a thread. TURN: what a tile of
+ * terms costs a thread besides, barrier included. WAITING: warps at which half the time is waiting.
  */
-static const double READ = 0.8, WAITING = 80, CACHE_OVER_MEMORY = 2.5, JOIN_LAUNCHES = 1;
+static const double READ = 0.8, TURN = 100, WAITING = 2, CACHE_OVER_MEMORY = 2.5, JOIN_LAUNCHES = 1;
 
 static double set_total(const struct contract *contract, enum contract_set set)
 {
@@ -49,7 +49,7 @@ static double fetch_steps(const struct contract *contract, const struct blocks_d
         double each = bring.vector > 1 ? 4 : digits ? 150 : 10;
         steps += bring.loads * (each + (bring.along ? bring.vector : 1));
     }
-    return steps + 20;
+    return steps + TURN;
 }
 
 static struct device_launch launch_of(const struct contract *contract,
@@ -101,8 +101,8 @@ static double product_seconds(const struct contract *contract, const struct bloc
     double extra = fetch_steps(contract, d) / d->tile_k;
     double width = contract->element / 4.0 > 1 ? contract->element / 4.0 : 1;
     double rate = device->compute / 2 / device->units / width; /* of a multiprocessor */
-    double flight = here * d->threads / BLOCKS_WARP * sums;
-    double useful = sums / (sums + reads + extra) * flight / (flight + WAITING);
+    double warps = here * d->threads / BLOCKS_WARP;
+    double useful = sums / (sums + reads + extra) * warps / (warps + WAITING);
     double computing = waves * here * d->tile_m * d->tile_n * terms / (rate * useful);
     double brought =
         batch * contract->element * (m * k * ceil(n / d->tile_n) + n * k * ceil(m / d->tile_m));
@@ -147,15 +147,15 @@ struct skeleton_cost blocks_predict(const struct skeleton_group *group,
 static const struct {
     int tile_m, tile_n, tile_k, thread_m, thread_n, resident;
 } SHAPES[] = {
-    {128, 128, 8, 16, 8, 2}, {128, 128, 16, 8, 16, 2}, {128, 128, 8, 8, 8, 2},
-    {128, 128, 16, 8, 8, 2}, {256, 128, 16, 16, 8, 1}, {128, 256, 16, 8, 16, 1},
-    {64, 128, 16, 8, 8, 3},  {128, 64, 16, 8, 8, 3},   {64, 64, 16, 8, 8, 4},
-    {64, 64, 16, 4, 4, 2},   {64, 64, 16, 8, 4, 4},    {32, 64, 16, 4, 4, 4},
-    {64, 32, 16, 4, 4, 4},   {32, 32, 16, 4, 4, 4},    {32, 32, 16, 2, 4, 2},
-    {32, 128, 16, 4, 8, 4},  {128, 32, 16, 8, 4, 4},   {16, 128, 16, 4, 4, 4},
-    {128, 16, 16, 4, 4, 4},  {16, 64, 32, 2, 4, 4},    {32, 32, 8, 4, 4, 1},
-    {64, 16, 32, 4, 2, 4},   {16, 32, 32, 2, 2, 4},    {8, 128, 32, 2, 4, 4},
-    {8, 64, 32, 1, 4, 4},    {64, 8, 32, 4, 1, 4},
+    {128, 128, 16, 16, 8, 2}, {128, 128, 8, 16, 8, 2}, {128, 128, 16, 8, 16, 2},
+    {128, 128, 8, 8, 8, 2},   {128, 128, 16, 8, 8, 2}, {256, 128, 16, 16, 8, 1},
+    {128, 256, 16, 8, 16, 1}, {64, 128, 16, 8, 8, 3},  {128, 64, 16, 8, 8, 3},
+    {64, 64, 16, 8, 8, 4},    {64, 64, 16, 4, 4, 2},   {64, 64, 16, 8, 4, 4},
+    {32, 64, 16, 4, 4, 4},    {64, 32, 16, 4, 4, 4},   {32, 32, 16, 4, 4, 4},
+    {32, 32, 16, 2, 4, 2},    {32, 128, 16, 4, 8, 4},  {128, 32, 16, 8, 4, 4},
+    {16, 128, 16, 4, 4, 4},   {128, 16, 16, 4, 4, 4},  {16, 64, 32, 2, 4, 4},
+    {32, 32, 8, 4, 4, 1},     {64, 16, 32, 4, 2, 4},   {16, 32, 32, 2, 2, 4},
+    {8, 128, 32, 2, 4, 4},    {8, 64, 32, 1, 4, 4},    {64, 8, 32, 4, 1, 4},
 };
 
 /* MOST_SUMS: of a thread, where it is not known how much it can keep in registers. */
