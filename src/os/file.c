@@ -150,10 +150,32 @@ static void directory_flush(const char *path)
     close(handle);
 }
 
+/* Devices and pipes are written to, not replaced: /dev/null must stay what it is. */
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static bool write_special(const char *path, const void *bytes, size_t length, struct error *error)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = file >= 0 && write_fully(file, bytes, length);
+    int reason = errno;
+    if (file >= 0 && close(file) != 0 && good) {
+        good = false;
+        reason = errno;
+    }
+    errno = reason;
+    return good || error_system(error, ERROR_CANNOT_WRITE, "could not write %s", path);
+}
+
 bool file_write(const char *path, const void *bytes, size_t length, unsigned mode,
                 struct error *error)
 {
     char temporary[PATH_MAX];
+    if (is_special(path))
+        return write_special(path, bytes, length, error);
     int needed = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (needed < 0 || (size_t)needed >= sizeof temporary) {
         errno = ENAMETOOLONG;

@@ -19,7 +19,7 @@ char *file_read(struct arena *arena, const char *path, size_t maximum, size_t *l
 
 /*
  * Writes the whole file or leaves what was there: a temporary beside it, flushed to disk, then
- * renamed over it. `mode` as for chmod.
+ * renamed over it. `mode` as for chmod. Devices and pipes are written to as they are.
  */
 bool file_write(const char *path, const void *bytes, size_t length, unsigned mode,
                 struct error *error);

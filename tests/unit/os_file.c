@@ -2,6 +2,7 @@
  * Whole files and smelt's own directories, and the ways in which they can be refused.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,6 +102,25 @@ TEST(file_that_cannot_be_read_or_written_says_so)
     CHECK(!file_write(taken, "x", 1, 0600, &error));
     CHECK_INT(entries(directory), 1);
     rmdir(taken);
+    rmdir(directory);
+}
+
+/* What is a pipe stays one, and gets what is written. */
+TEST(file_write_does_not_replace_what_is_no_file)
+{
+    struct error error = {0};
+    struct stat status;
+    char got[8] = "";
+    const char *directory = fresh(), *pipe = below(directory, "pipe");
+    CHECK(mkfifo(pipe, 0600) == 0);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    CHECK(reader >= 0 && file_write(pipe, "words", 5, 0600, &error));
+    CHECK_INT(read(reader, got, sizeof got - 1), 5);
+    CHECK_STR(got, "words");
+    CHECK(stat(pipe, &status) == 0 && S_ISFIFO(status.st_mode));
+    CHECK_INT(entries(directory), 1);
+    close(reader);
+    unlink(pipe);
     rmdir(directory);
 }
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A baseline for `smelt judge`: one PyTorch expression over the inputs of a case.
 
-    torch_command.py [--compile] [--device NAME] EXPRESSION FOLDER
-    torch_command.py [--device NAME] --serve
+    torch_command.py [--compile] [--device NAME] [--tf32] EXPRESSION FOLDER
+    torch_command.py [--device NAME] [--tf32] --serve
 
 FOLDER has case.json and input-NAME.npy; output-NAME.npy and seconds.txt are written there
 (docs/judge.md, "External programs"). The expression sees every input, size and scalar under its
 name, groups of sizes as tuples, `torch` and `F` (torch.nn.functional); it gives a tensor, or a
-tuple of tensors where the op has several outputs. Nothing but PyTorch is needed.
+tuple of tensors where the op has several outputs. Nothing but PyTorch is needed. float32 is float32:
+convolutions, which PyTorch rounds to TF32 on a GPU unless told otherwise, do so only with --tf32.
 
 With --serve it stays: every line it reads is a JSON object with folder, expression and compile, and
 is answered by a line "smelt: done" or "smelt: what went wrong". What was set up for the last folders is
@@ -264,11 +265,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--compile", action="store_true", help="by torch.compile")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--tf32", action="store_true", help="let a GPU round float32 factors to TF32")
     parser.add_argument("--serve", action="store_true", help="stay, and answer lines")
     parser.add_argument("expression", nargs="?")
     parser.add_argument("folder", nargs="?")
     options = parser.parse_args()
     device = torch.device(options.device)
+    torch.backends.cudnn.allow_tf32 = options.tf32
+    torch.backends.cuda.matmul.allow_tf32 = options.tf32
     if options.serve:
         return serve(device)
     if options.folder is None:
