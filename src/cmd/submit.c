@@ -234,7 +234,7 @@ static bool judge_it(struct submission *submission, struct invocation *invocatio
     int64_t judged = search->judged;
     if (!search_submit(search, &submission->offer, 1, &submission->node, &error))
         return stored_fail(&request->stored, &error);
-    submission->known = search->judged == judged;
+    submission->known = search->judged - search->foreign == judged;
     return submission->node != NULL;
 }
 

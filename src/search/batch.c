@@ -275,18 +275,6 @@ static bool write_kernels(struct search *search, struct search_node *const *node
     return true;
 }
 
-/* What is known so far, so that a killed run can go on from it. */
-static bool save_progress(struct search *search, struct error *error)
-{
-    struct run run = search->run;
-    if (!search->engine)
-        return true;
-    run.seconds = search_elapsed(search);
-    const struct search_node *best = search_standing(search);
-    run.best = best ? best->record.id : 0;
-    return search->engine->run_update(search->store, &run, error);
-}
-
 static bool judge_again(struct search *search, struct search_node *node, struct error *error)
 {
     double before = node->record.fitness;
@@ -331,5 +319,5 @@ bool search_judge_batch(struct search *search, struct search_node *const *nodes,
     arena_release(&judged.scratch);
     for (int i = 0; i < doubts && fine; i++)
         fine = judge_again(search, doubtful[i], error);
-    return fine && (again || save_progress(search, error));
+    return fine;
 }

@@ -39,6 +39,9 @@ const char *search_class(const struct search *search, enum diagnosis_class class
 struct search_node *search_standing(const struct search *search);
 /* What an earlier sitting of the run left in the store. */
 bool search_load(struct search *search, struct error *error);
+/* What other processes put into the run and judged meanwhile; what they still judge comes later.
+ * Between batches only. */
+bool search_hear(struct search *search, struct error *error);
 /* Seconds spent on the run, over all its sittings. */
 double search_elapsed(const struct search *search);
 /* False: the run is to end. */

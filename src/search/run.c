@@ -324,6 +324,26 @@ struct search_node *search_standing(const struct search *search)
 
 /* ---- the loop ---- */
 
+/* What is known so far, so that a killed run can go on from it. */
+static bool save_progress(struct search *search, struct error *error)
+{
+    struct run run = search->run;
+    if (!search->engine)
+        return true;
+    run.seconds = search_elapsed(search);
+    const struct search_node *best = search_standing(search);
+    run.best = best ? best->record.id : 0;
+    return search->engine->run_update(search->store, &run, error);
+}
+
+/* A batch, and what others did meanwhile. */
+static bool judge_some(struct search *search, struct search_node *const *nodes, int count,
+                       struct error *error)
+{
+    return search_judge_batch(search, nodes, count, false, error) && search_hear(search, error) &&
+           save_progress(search, error);
+}
+
 static bool gather(struct search *search, struct arena *scratch, struct search_node **batch,
                    int most, int *count)
 {
@@ -363,7 +383,7 @@ static enum search_end loop(struct search *search, struct error *error)
             end = SEARCH_STOPPED;
             break;
         }
-        if (found && !search_judge_batch(search, batch, count, false, error)) {
+        if (found ? !judge_some(search, batch, count, error) : !search_hear(search, error)) {
             end = SEARCH_FAILED;
             break;
         }
@@ -394,12 +414,27 @@ static enum search_end begin(struct search *search, struct error *error)
         if (!search->nodes.at[i]->record.judged)
             batch[count++] = search->nodes.at[i];
         bool full = count == SEARCH_BATCH || i + 1 == search->nodes.count;
-        if (full && count > 0 && !search_judge_batch(search, batch, count, false, error))
+        if (full && count > 0 && !judge_some(search, batch, count, error))
             return SEARCH_FAILED;
         count = full ? 0 : count;
     }
     search->first = best_first(search);
     return loop(search, error);
+}
+
+/* Verdicts come before crowns: what others crowned before ours was written is heard after it, and
+ * then decided once more; what they crown later stands. */
+static bool crown(struct search *search, struct error *error)
+{
+    int64_t before;
+    do {
+        before = search->foreign;
+        search->run.best = search->best ? search->best->record.id : 0;
+        if (!search->engine->run_update(search->store, &search->run, error) ||
+            !search_hear(search, error))
+            return false;
+    } while (search->foreign != before);
+    return true;
 }
 
 static bool finish(struct search *search, enum search_end end, struct error *error)
@@ -410,14 +445,15 @@ static bool finish(struct search *search, enum search_end end, struct error *err
     clock_gettime(CLOCK_REALTIME, &now);
     run->seconds = search_elapsed(search);
     run->ended = (double)now.tv_sec;
-    run->best = search->best ? search->best->record.id : 0;
     run->state = end == SEARCH_FAILED ? RUN_FAILED : end == SEARCH_STOPPED ? RUN_STOPPED : RUN_DONE;
-    if (!search->engine)
+    if (!search->engine) {
+        run->best = search->best ? search->best->record.id : 0;
         return true;
-    if (know && search->best && search->best->record.plan &&
-        !know_winner(know, search->best->record.plan, search->best->record.fitness, error))
+    }
+    if (!crown(search, error))
         return false;
-    return search->engine->run_update(search->store, run, error);
+    return !know || !search->best || !search->best->record.plan ||
+           know_winner(know, search->best->record.plan, search->best->record.fitness, error);
 }
 
 bool search_open(struct search *search, struct error *error)

@@ -202,6 +202,8 @@ struct search {
     struct search_island islands[SEARCH_ISLANDS];
     struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
     int64_t judged, since_best, duplicates, twins, repeats;
+    int64_t foreign; /* of those judged, by other processes since the run was opened */
+    int64_t heard;   /* whatever the store has up to this number is in the graph, judged */
     double started;
     struct search_progress seen;
 };

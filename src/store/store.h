@@ -63,6 +63,10 @@ struct store_engine {
     bool (*run_add)(struct store *store, struct run *run, struct error *error);
     /* State, ended, best, seconds. */
     bool (*run_update)(struct store *store, const struct run *run, struct error *error);
+    /* Whoever is not the run's search says which is the best now, and how long that took; nothing
+     * else is touched. Only where the best still is `before`; *done: whether it was. */
+    bool (*run_crown)(struct store *store, int64_t run, int64_t before, int64_t best,
+                      double seconds, bool *done, struct error *error);
     /* Newest first. */
     bool (*run_list)(struct store *store, struct arena *arena, struct store_runs *runs,
                      struct error *error);

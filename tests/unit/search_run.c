@@ -525,6 +525,128 @@ TEST(search_keeps_kernels_from_outside)
     CHECK(system(command) == 0);
 }
 
+/* ---- somebody else in the same run ---- */
+
+struct other { /* another process, played by the judge: its own handle of the store */
+    const char *path;
+    bool final;            /* submits while the finalists are compared, else in the middle */
+    bool slow;             /* its verdict comes two batches after its candidate */
+    struct candidate made; /* what it recorded */
+    int batches, judged;   /* judged: times its kernel was, by anybody */
+};
+
+static struct other other;
+static const char others[] = "kernel of another, fast";
+
+static void record_slowly(struct store *store)
+{
+    struct error error = {0};
+    char hash[65];
+    if (other.batches == 2) {
+        CHECK(store_sqlite.object_put(store, others, strlen(others), hash, &error));
+        other.made = (struct candidate){
+            .run = current->run.id, .proposer = "agent:other", .island = -1, .kernel = hash};
+        CHECK(store_sqlite.candidate_add(store, &other.made, &error));
+        other.made.kernel = NULL;
+    } else {
+        other.made.outcome = OUTCOME_OK;
+        other.made.fitness = 5;
+        other.made.microseconds = 10;
+        CHECK(store_sqlite.candidate_judge(store, &other.made, &error));
+    }
+}
+
+static void submit_other(struct store *store)
+{
+    struct arena arena = {0};
+    struct error error = {0};
+    struct search_options options = *current->options;
+    struct search search = {.arena = &arena,
+                            .options = &options,
+                            .engine = &store_sqlite,
+                            .store = store,
+                            .program = current->program,
+                            .threads = 1,
+                            .run = current->run};
+    struct search_offer offer = {.source = others, .proposer = "agent:other", .island = -1};
+    struct search_node *node = NULL;
+    CHECK(search_open(&search, &error));
+    CHECK(search_submit(&search, &offer, 1, &node, &error));
+    CHECK(node && search.best == node);
+    if (node)
+        other.made.id = node->record.id;
+    arena_release(&arena);
+}
+
+static bool judge_beside(void *context, struct arena *arena, const struct source *const *kernels,
+                         struct plan *const *plans, int count, bool finalists,
+                         struct search_judgement *judgements, struct error *error)
+{
+    static bool inside;
+    for (int i = 0; i < count && !finalists; i++)
+        other.judged += strcmp(kernels[i]->text, others) == 0;
+    if (!inside) {
+        other.batches++;
+        bool now = other.slow    ? other.batches == 2 || other.batches == 4
+                   : other.final ? finalists && !other.made.id
+                                 : other.batches == 3;
+        struct error own = {0};
+        struct store *store = now ? store_sqlite.open(other.path, false, &own) : NULL;
+        inside = true;
+        CHECK(!now || store);
+        if (store && other.slow)
+            record_slowly(store);
+        else if (store)
+            submit_other(store);
+        if (store)
+            store_sqlite.close(store);
+        inside = false;
+    }
+    return judge(context, arena, kernels, plans, count, finalists, judgements, error);
+}
+
+/* A search hears of what others put into its run meanwhile, and ends with it when it is the best:
+ * submitted in the middle, with a verdict that takes its time, or when all but the end is over. */
+TEST(search_hears_of_others)
+{
+    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct arena arena = {0};
+    struct error error = {0};
+    struct store *store = store_sqlite.open(path, false, &error);
+    CHECK(store != NULL);
+    judge_now = judge_beside;
+    for (int i = 0; i < 3; i++) {
+        struct trace trace = {0};
+        struct store_runs runs = {0};
+        struct store_candidates list = {0};
+        other = (struct other){.path = path, .slow = i == 1, .final = i == 2};
+        struct search *search = run(&arena, "islands", 40, store, 0, &trace);
+        CHECK(other.made.id > 0);
+        CHECK_INT(search->best->record.id, other.made.id);
+        CHECK_STR(search->best->record.proposer, "agent:other");
+        CHECK(search_find(search, other.made.id) == search->best);
+        CHECK_INT(search->foreign, 1);
+        CHECK_INT(search->judged, i == 2 ? 41 : 40);
+        CHECK_INT(other.judged, i == 1 ? 0 : 1);
+        for (size_t n = 0; n < search->nodes.count; n++)
+            CHECK(search_find(search, search->nodes.at[n]->record.id) == search->nodes.at[n]);
+        CHECK(store_sqlite.run_list(store, &arena, &runs, &error));
+        CHECK_INT(runs.at[0].id, search->run.id);
+        CHECK_INT(runs.at[0].best, other.made.id);
+        CHECK_INT(runs.at[0].state, RUN_DONE);
+        struct candidate_query query = {.run = search->run.id};
+        CHECK(store_sqlite.candidate_list(store, &arena, &query, &list, &error));
+        CHECK_INT(list.count, search->judged);
+    }
+    judge_now = judge;
+    store_sqlite.close(store);
+    arena_release(&arena);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+}
+
 TEST(search_keeps_a_first_plan_that_is_as_good)
 {
     static const struct {

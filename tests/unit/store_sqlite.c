@@ -90,6 +90,11 @@ TEST(store_keeps_runs_candidates_and_objects)
     run.best = best.id;
     run.state = RUN_DONE;
     CHECK(engine->run_update(store, &run, &error));
+    bool done = true; /* somebody else's best stands */
+    CHECK(engine->run_crown(store, run.id, first.id, first.id, 1, &done, &error));
+    CHECK(!done);
+    CHECK(engine->run_crown(store, run.id, best.id, best.id, 1, &done, &error));
+    CHECK(done);
     CHECK(engine->event_add(store, run.id, "migration", "from 0 to 1", &error));
     engine->close(store);
 

@@ -48,6 +48,8 @@ bool store_migrate(struct store *store, bool read_only, struct error *error);
 /* The functions of the table, by file. */
 bool sqlite_run_add(struct store *store, struct run *run, struct error *error);
 bool sqlite_run_update(struct store *store, const struct run *run, struct error *error);
+bool sqlite_run_crown(struct store *store, int64_t run, int64_t before, int64_t best,
+                      double seconds, bool *done, struct error *error);
 bool sqlite_run_list(struct store *store, struct arena *arena, struct store_runs *runs,
                      struct error *error);
 bool sqlite_run_delete(struct store *store, int64_t run, struct error *error);

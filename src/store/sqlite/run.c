@@ -26,6 +26,16 @@ bool sqlite_run_update(struct store *store, const struct run *run, struct error 
         "tdidi", run_state_name(run->state), run->ended, run->best, run->seconds, run->id);
 }
 
+bool sqlite_run_crown(struct store *store, int64_t run, int64_t before, int64_t best,
+                      double seconds, bool *done, struct error *error)
+{
+    bool fine = statement_run(
+        store, error, "UPDATE run SET best = ?, seconds = seconds + ? WHERE id = ? AND best = ?",
+        "idii", best, seconds, run, before);
+    *done = fine && sqlite3_changes(store->database) > 0;
+    return fine;
+}
+
 bool sqlite_run_list(struct store *store, struct arena *arena, struct store_runs *runs,
                      struct error *error)
 {

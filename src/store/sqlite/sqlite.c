@@ -303,6 +303,7 @@ const struct store_engine store_sqlite = {
     .close = sqlite_close,
     .run_add = sqlite_run_add,
     .run_update = sqlite_run_update,
+    .run_crown = sqlite_run_crown,
     .run_list = sqlite_run_list,
     .run_delete = sqlite_run_delete,
     .candidate_add = sqlite_candidate_add,
