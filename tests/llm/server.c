@@ -7,7 +7,8 @@
  * prints its port and serves until its standard input ends. The id of a model is `NAME` or
  * `NAME:BEHAVIOUR`. The reply to its n-th question is FOLDER/NAME.n, else FOLDER/NAME. What it was
  * asked goes to FOLDER/NAME.asked.n; every bill to FOLDER/bill, a line `id read written`; whether
- * the key came along to FOLDER/keys, never the key itself.
+ * the key came along to FOLDER/keys, never the key itself. `NAME:waits` answers when FOLDER/NAME.n
+ * is there: the reply may be written, by whoever reads the question, while the run waits for it.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -275,6 +276,10 @@ static bool find_reply(struct call *call)
     }
     snprintf(path, sizeof path, "%s/%s.%d", folder, call->name, call->number);
     call->reply = read_file(path, &length);
+    while (!call->reply && is(call, "waits")) {
+        sleep(1);
+        call->reply = read_file(path, &length);
+    }
     if (!call->reply) {
         snprintf(path, sizeof path, "%s/%s", folder, call->name);
         call->reply = read_file(path, &length);
