@@ -26,11 +26,25 @@ static bool is_set(const struct ref_request *request, const char *setting)
     return false;
 }
 
-/* Sizes that were not said do not matter here: those of the case that would be suggested do. */
-static void fill_settings(struct ref_request *request)
+static bool is_rank(const struct ast_op *op, const char *setting)
+{
+    size_t length = strcspn(setting, "=");
+    for (size_t i = 0; i < op->inputs.count; i++)
+        for (size_t d = 0; d < op->inputs.at[i].dims.count; d++) {
+            const struct ast_dim *dim = &op->inputs.at[i].dims.at[d];
+            if (dim->kind == AST_DIM_RANK && strlen(dim->name) == length &&
+                strncmp(dim->name, setting, length) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* "B=[4]", "D=16": the words of the case that would be suggested. */
+static struct ref_settings suggested(struct ref_request *request)
 {
     struct arena *arena = request->invocation->arena;
     struct text line = text_new(arena), word = text_new(arena);
+    struct ref_settings words = {0};
     int depth = 0;
     lang_suggest_case(&line, request->subject.op);
     for (const char *c = line.at + strcspn(line.at, " ");; c++) {
@@ -40,12 +54,25 @@ static void fill_settings(struct ref_request *request)
                 text_char(&word, *c);
             continue;
         }
-        if (word.length && !is_set(request, word.at))
-            vector_push(arena, &request->settings, arena_string(arena, word.at));
+        if (word.length)
+            vector_push(arena, &words, arena_string(arena, word.at));
         text_truncate(&word, 0);
         if (!*c)
-            return;
+            return words;
     }
+}
+
+/* Sizes that were not said do not matter here: those that would be suggested do. Ranks matter:
+ * once some sizes were said, a group that was not is empty, as it is where a kernel is judged. */
+static void fill_settings(struct ref_request *request)
+{
+    struct ref_settings words = suggested(request);
+    bool said = false;
+    for (size_t i = 0; i < words.count; i++)
+        said |= is_set(request, words.at[i]);
+    for (size_t i = 0; i < words.count; i++)
+        if (!is_set(request, words.at[i]) && !(said && is_rank(request->subject.op, words.at[i])))
+            vector_push(request->invocation->arena, &request->settings, words.at[i]);
 }
 
 static bool collect(struct ref_request *request)
