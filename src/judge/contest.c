@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "judge/command.h"
+#include "judge/refresh.h"
 #include "judge/seat.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -30,6 +31,8 @@ enum {
     CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
     LONG_ROUNDS = 4,        /* that a cell of a device lives where calls are long: try_launch */
+    FEW_ROUNDS = 4,         /* will do where many take many times the seconds there are */
+    OVERTIME = 4,           /* so many times */
     DRAWN_ROOM = 512 << 20, /* bytes of the slots of a batch, where a device makes the inputs */
 };
 
@@ -41,6 +44,7 @@ static const double fair_seconds = 0.5;   /* after which somebody without patien
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
 static const double long_call = 5e-5;     /* on a device: no longer a matter of where things lie */
+static const double slow_call = 0.1;      /* so long that one makes a round */
 
 /* The contest as it goes on. The last seat is the empty kernel's. */
 struct round {
@@ -84,8 +88,10 @@ static int clamp(double value, int least, int most)
 int contest_slots(const struct contest *contest)
 {
     const struct ir_part *part = contest->binding->part;
-    if (contest->sampling) /* made by the device, and large */
+    if (contest->sampling && contest->empty_device)
         return clamp(DRAWN_ROOM / call_bytes(contest->binding), 1, CELL_MAX_DRAWN_SLOTS);
+    if (contest->sampling)
+        return 1; /* for want of memory */
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     double room = cache > 0 ? (double)cache / 2 : 512 << 10;
     if (contest->cold)
@@ -258,14 +264,15 @@ static bool warm_up(struct round *round)
                 break;
         }
     }
-    for (int b = 0; b < WARM_BATCHES; b++)
+    int warm = round->call_seconds > slow_call ? 1 : WARM_BATCHES;
+    for (int b = 0; b < warm; b++)
         if (!play_turn(round, round->calls, false, seconds, NULL))
             return false;
     survey(round, seconds, &fastest, &all);
     double share = contest->seconds / CONTEST_LEAST_ROUNDS;
     round->turns = clamp(round_seconds / fastest, LEAST_TURNS, MOST_TURNS);
     if (round->turns * all > share)
-        round->turns = clamp(share / all, LEAST_TURNS - 2, round->turns);
+        round->turns = clamp(share / all, fastest > slow_call ? 1 : LEAST_TURNS - 2, round->turns);
     return true;
 }
 
@@ -453,27 +460,30 @@ static bool pin_to_one_core(cpu_set_t *before)
 static void play_rounds(struct round *round)
 {
     const struct contest *contest = round->contest;
+    bool makes_inputs = contest->sampling && contest->empty_device;
     double start = clock_seconds();
     round->buffers = (struct worker){.launch = &round->launch,
                                      .part = contest->binding->part,
                                      .result = &round->ignored,
                                      .slots = contest_slots(contest),
                                      .packed = true,
-                                     .drawn = contest->sampling ? contest->pool->drawn->bytes : 0};
+                                     .drawn = makes_inputs ? contest->pool->drawn->bytes : 0};
     for (int c = 0; c <= contest->count; c++)
         round->seats[c] = (struct seat){.line = -1};
     bool good = worker_make_buffers(&round->buffers) || fail(round, 0, NULL);
     if (good)
         round->buffers.control->cold = contest->cold;
-    if (good && contest->sampling)
+    if (good && makes_inputs)
         worker_take_drawn(&round->buffers, contest->pool->drawn);
+    else if (good && contest->sampling)
+        refresh_first(contest->pool, &round->buffers, round->random);
     while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {
         double width = round->number >= CUT_ROUNDS ? take_stock(round) : INFINITY;
         double spent = clock_seconds() - start - round->outside;
         bool enough = width <= contest->width ||
                       (!contest->patient && spent > fair_seconds && width <= fair_width);
-        if (is_settled(round) ||
-            (round->number >= CONTEST_LEAST_ROUNDS && (enough || spent > contest->seconds)))
+        int least = spent > OVERTIME * contest->seconds ? FEW_ROUNDS : CONTEST_LEAST_ROUNDS;
+        if (is_settled(round) || (round->number >= least && (enough || spent > contest->seconds)))
             break;
     }
     for (int c = 0; c <= contest->count; c++)

@@ -151,6 +151,16 @@ void refresh_begin(struct arena *arena, struct refresh *refresh)
     refresh->slots = arena_array(arena, (size_t)refresh->worker->slots, sizeof *refresh->slots);
 }
 
+/* Where the values of an input begin. */
+static const char *window_of(const struct refresh_pool *pool, const struct refresh_state *state,
+                             int input)
+{
+    if (pool->drawn)
+        return pool->drawn->views[state->draw][input] + state->turn[input] * DRAWN_TURN;
+    size_t width = dtype_bytes(pool->inputs[state->draw][input].dtype);
+    return pool->encoded[state->draw][input] + (size_t)state->turn[input] * width;
+}
+
 void refresh_slot(struct refresh *refresh, int slot)
 {
     const struct refresh_pool *pool = refresh->pool;
@@ -159,27 +169,32 @@ void refresh_slot(struct refresh *refresh, int slot)
     struct refresh_state *state = &refresh->slots[slot];
     state->draw = (int)random_below(refresh->random, (uint64_t)pool->draw_count);
     state->rubbish = (unsigned char)(RUBBISH_LOW + random_below(refresh->random, RUBBISH_KINDS));
-    if (pool->drawn) {
-        for (int i = 0; i < part->input_count; i++)
-            state->turn[i] =
-                (int64_t)random_below(refresh->random, (uint64_t)pool->drawn->turns[i]);
+    const int64_t *turns = pool->drawn ? pool->drawn->turns : pool->turns;
+    for (int i = 0; i < part->input_count; i++)
+        state->turn[i] = (int64_t)random_below(refresh->random, (uint64_t)turns[i]);
+    if (worker->drawn) {
         worker_draw(worker, slot, pool->drawn, state->draw, state->turn, state->rubbish,
                     state->rubbish);
         return;
     }
     for (int i = 0; i < part->input_count; i++) {
-        const struct array *array = &pool->inputs[state->draw][i];
         const struct cell_region *region = worker_region(worker, slot, i);
-        size_t width = dtype_bytes(array->dtype);
-        state->turn[i] = (int64_t)random_below(refresh->random, (uint64_t)pool->turns[i]);
-        memcpy(worker->inputs + region->offset + region->data,
-               pool->encoded[state->draw][i] + (size_t)state->turn[i] * width,
-               (size_t)array->count * width);
+        memcpy(worker->inputs + region->offset + region->data, window_of(pool, state, i),
+               worker_tensor_bytes(worker, part->inputs[i]));
     }
     const void *outputs[CELL_MAX_TENSORS];
     worker_output_pointers(worker, slot, outputs);
     for (int o = 0; o < part->output_count; o++)
         memset((void *)outputs[o], state->rubbish, worker_tensor_bytes(worker, part->outputs[o]));
+}
+
+void refresh_first(const struct refresh_pool *pool, struct worker *buffers, struct random *random)
+{
+    struct arena arena = {0};
+    struct refresh refresh = {.pool = pool, .worker = buffers, .random = random};
+    refresh_begin(&arena, &refresh);
+    refresh_slot(&refresh, 0);
+    arena_release(&arena);
 }
 
 void refresh_wipe(struct refresh *refresh)
@@ -188,7 +203,7 @@ void refresh_wipe(struct refresh *refresh)
     const struct ir_part *part = refresh->pool->binding->part;
     int rubbish = (int)random_below(refresh->random, RUBBISH_KINDS);
     size_t end = 0;
-    if (refresh->pool->drawn)
+    if (worker->drawn)
         return; /* refresh_slot does it */
     for (int slot = 0; slot < worker->slots; slot++)
         for (int o = 0; o < part->output_count; o++) {
@@ -281,9 +296,9 @@ static bool is_untouched(const struct looking *looking, int output, int64_t elem
     return true;
 }
 
-/* ---- the same where a device made the inputs ---- */
+/* ---- the same where the case is large ---- */
 
-/* Some elements of each output, chosen now, and fetched. */
+/* Some elements of each output, chosen now, and fetched where a device has them. */
 static int64_t choose_places(struct looking *looking, int points, struct oracle_place *places)
 {
     struct refresh *refresh = looking->refresh;
@@ -297,7 +312,7 @@ static int64_t choose_places(struct looking *looking, int points, struct oracle_
                        ? total - 1
                        : (int64_t)random_below(refresh->random, (uint64_t)total)};
     }
-    if (worker_fetch(refresh->worker, looking->slot, places, count))
+    if (!refresh->worker->drawn || worker_fetch(refresh->worker, looking->slot, places, count))
         return count;
     error_set(looking->fault, ERROR_TOOL_FAILED, "%.150s", refresh->worker->result->message);
     return -1;

@@ -20,9 +20,9 @@ struct refresh_pool {
     char *(*encoded)[CELL_MAX_TENSORS];       /* per draw and input, as the kernel sees it */
     struct array (*inputs)[CELL_MAX_TENSORS]; /* the same, as the oracle sees it */
     double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be */
-    struct drawn *drawn;             /* instead: a device makes the inputs; closed by its owner */
-    const struct sampling *sampling; /* with it */
-    double point_seconds;            /* with it: what evaluating a few points takes */
+    struct drawn *drawn;                /* instead, where they are large; closed by its owner */
+    const struct sampling *sampling;    /* with it */
+    double point_seconds;               /* with it: what evaluating a few points takes */
 };
 
 /* Made once for all launches. `inputs` says what is promised about them. */
@@ -30,7 +30,7 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
                                        const struct draw *draws, int draw_count,
                                        const struct task_input *inputs);
 
-/* The same for inputs that a device makes for itself. NULL with the error set. */
+/* The same for a case that is compared at chosen elements. NULL with the error set. */
 struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_binding *binding,
                                        const struct sampling *sampling, uint64_t seed,
                                        struct error *error);
@@ -46,6 +46,8 @@ struct refresh {
 void refresh_begin(struct arena *arena, struct refresh *refresh);
 /* New values for all inputs of a slot, rubbish over all its outputs. */
 void refresh_slot(struct refresh *refresh, int slot);
+/* For calls that do not count, before all others: any values that fit, in slot 0. */
+void refresh_first(const struct refresh_pool *pool, struct worker *buffers, struct random *random);
 /* Rubbish over scratch, and over what lies between the outputs: nothing is handed down there. */
 void refresh_wipe(struct refresh *refresh);
 /*

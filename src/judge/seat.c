@@ -229,9 +229,14 @@ static bool stood_still(struct timer *timer)
     return timer->ran_on <= share * timer->played + 4 * one_stop * threads;
 }
 
-static void prepare_batch(struct timer *timer, int calls)
+/* Where writing values takes as long as the calls themselves, those that do not count find what is
+ * there: refresh_first, or what another contestant was given. */
+static void prepare_batch(struct timer *timer, int calls, bool counts)
 {
     choose_slots(timer, calls);
+    if (timer->contest->sampling && !timer->worker.drawn &&
+        (!counts || timer->contestant->is_empty))
+        return;
     refresh_wipe(&timer->refresh);
     for (int i = calls; i-- > 0;)
         refresh_slot(&timer->refresh, timer->slots[i]);
@@ -251,7 +256,7 @@ static bool play_batch(struct timer *timer, const struct order *order, double *s
         return worker_fail(&timer->worker, OUTCOME_JUDGE_FAULT, "a batch has no such size");
     bool still = false;
     for (int i = 0; i < TRIES && !still; i++) {
-        prepare_batch(timer, order->calls);
+        prepare_batch(timer, order->calls, order->counts);
         still = stood_still(timer);
         if (!still)
             timer->stood = cell_cpu_seconds(timer);

@@ -313,8 +313,8 @@ static bool play_pool(struct timing *timing, const struct task_case *task_case, 
     return good;
 }
 
-/* A case whose inputs the device makes, and which is compared at chosen elements. Closes `slice`.
- */
+/* A large case: its inputs are sequences (drawn.h), and chosen elements are compared. Closes
+ * `slice`. */
 static bool time_drawn(struct timing *timing, const struct task_case *task_case, int number,
                        const struct ir_binding *binding, const struct room *room,
                        struct oracle_slice *slice)
@@ -331,7 +331,7 @@ static bool time_drawn(struct timing *timing, const struct task_case *task_case,
                                 .seed = hash_mix(timing->draws->seed, 2000 + (uint64_t)number),
                                 .memory = room->slice,
                                 .only_draw = -1,
-                                .device = true};
+                                .device = timing->target != NULL};
     struct refresh_pool *pool =
         error->code == ERROR_NONE
             ? refresh_pool_draw(timing->arena, binding, &sampling, sampling.seed, error)
@@ -355,7 +355,7 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     if (!binding)
         return false;
     struct room room = plan_room(timing, task_case, binding);
-    bool sampled = timing->target && room.way == ROOM_SAMPLED;
+    bool sampled = timing->target ? room.way == ROOM_SAMPLED : room.whole > room.limit;
     bool large = timing->target && ir_bytes(binding) > COPIED_BYTES && room.sampled <= room.limit;
     struct oracle_slice *slice =
         sampled || large
@@ -416,9 +416,9 @@ struct timing_call {
 };
 
 /*
- * A case that was checked at sampled elements for the work of evaluating it whole is timed all the
- * same: a few draws are evaluated for it. One that was sampled for want of memory is not. On a
- * device both are, with inputs it makes for itself.
+ * A case that was checked at sampled elements for the work of evaluating it whole is timed like
+ * others on the processor: a few draws are evaluated for it. One that was sampled for want of
+ * memory is timed with one set of buffers, beside the sequences its inputs are copied from.
  */
 static bool has_room(const struct timing *timing, const struct task_case *task_case)
 {
@@ -427,7 +427,14 @@ static bool has_room(const struct timing *timing, const struct task_case *task_c
     if (!binding)
         return false;
     struct room room = plan_room(timing, task_case, binding);
-    return timing->target ? room.way != ROOM_NONE : room.whole <= room.limit;
+    if (timing->target || room.whole <= room.limit)
+        return room.way != ROOM_NONE;
+    room.sampled += (int64_t)drawn_bytes(task_case, binding, TIMING_DRAWS, true);
+    bool fits = room.way == ROOM_SAMPLED && room.sampled <= room.limit;
+    if (room.way == ROOM_SAMPLED && !fits)
+        log_warn("case %s is not timed: that %s", task_case->text,
+                 room_explain(timing->arena, &room));
+    return fits;
 }
 
 static void time_cases(void *context)
