@@ -132,7 +132,25 @@ struct cell_report { /* from the cell */
 enum { CELL_MAX_PROGRAM = 64 << 20 };
 
 enum cell_argument_kind { CELL_TENSOR, CELL_BUFFER, CELL_INTEGER, CELL_REAL, CELL_COUNTER };
-enum cell_step_kind { CELL_LAUNCH, CELL_REPEAT, CELL_END };
+enum cell_step_kind { CELL_LAUNCH, CELL_REPEAT, CELL_END, CELL_PRODUCT };
+
+/* The arguments of a PRODUCT, which a library of the vendor's does: y[batch, m, n] is the sum of
+ * a[batch, m, k] * b[batch, k, n]. Strides in elements; that of an operand which is the same for
+ * all batches is 0. */
+enum cell_product {
+    CELL_PRODUCT_A, /* tensors */
+    CELL_PRODUCT_B,
+    CELL_PRODUCT_Y,
+    CELL_PRODUCT_BATCH, /* integers */
+    CELL_PRODUCT_M,
+    CELL_PRODUCT_N,
+    CELL_PRODUCT_K,
+    CELL_PRODUCT_A_TRANSPOSED,
+    CELL_PRODUCT_B_TRANSPOSED,
+    CELL_PRODUCT_A_STRIDE,
+    CELL_PRODUCT_B_STRIDE,
+    CELL_PRODUCT_ARGUMENTS
+};
 
 struct cell_argument {
     int32_t kind, number; /* TENSOR, BUFFER, COUNTER */
@@ -144,7 +162,7 @@ struct cell_step {
     int32_t kind;
     uint32_t first_argument, argument_count;
     int64_t grid[3], block[3], shared, count;
-    char name[128];
+    char name[128]; /* LAUNCH: the function; PRODUCT: the type of the elements, "f32" */
 };
 
 struct cell_buffer { /* in the scratch region, from where its data starts */

@@ -17,10 +17,10 @@ static const struct {
     bool starts_program;
     baseline_maker *make;
 } makers[] = {
-    {"plain", false, false, baseline_plain},       {"kernel", true, false, baseline_kernel},
-    {"openblas", false, false, baseline_openblas}, {"onednn", false, false, baseline_onednn},
-    {"torch", true, true, baseline_torch},         {"torch-compile", true, true, baseline_compiled},
-    {"command", true, true, baseline_command},
+    {"plain", false, false, baseline_plain},          {"kernel", true, false, baseline_kernel},
+    {"openblas", false, false, baseline_openblas},    {"onednn", false, false, baseline_onednn},
+    {"cublas", false, false, baseline_cublas},        {"torch", true, true, baseline_torch},
+    {"torch-compile", true, true, baseline_compiled}, {"command", true, true, baseline_command},
 };
 
 static bool is_named(const char *entry, const char *name)
@@ -48,8 +48,9 @@ enum baseline_answer baseline_make(struct arena *arena, const char *name,
             return makers[i].make(arena, name[length] ? name + length + 1 : NULL, program, baseline,
                                   error);
     error_set(error, ERROR_USAGE, "there is no baseline '%s'", name);
-    error_hint(error, "baselines are plain, kernel:FILE.c, openblas, onednn, torch:EXPRESSION, "
-                      "torch-compile:EXPRESSION and command:PROGRAM ARGUMENTS");
+    error_hint(error,
+               "baselines are plain, kernel:FILE.c, openblas, onednn, cublas, torch:EXPRESSION, "
+               "torch-compile:EXPRESSION and command:PROGRAM ARGUMENTS");
     return BASELINE_FAILED;
 }
 
@@ -62,7 +63,8 @@ enum baseline_answer baseline_plain(struct arena *arena, const char *argument,
     gen_plain_c(&text, program, GEN_PLAIN);
     struct source *source = arena_new(arena, struct source);
     *source = (struct source){"plain.c", text.at, text.length};
-    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, "", false};
+    baseline->variants[baseline->variant_count++] =
+        (struct baseline_variant){.source = source, .setup = ""};
     return BASELINE_READY;
 }
 
@@ -76,6 +78,7 @@ enum baseline_answer baseline_kernel(struct arena *arena, const char *argument,
     source->text = file_read(arena, argument, BASELINE_BYTES, &source->length, error);
     if (!source->text)
         return BASELINE_FAILED;
-    baseline->variants[baseline->variant_count++] = (struct baseline_variant){source, "", false};
+    baseline->variants[baseline->variant_count++] =
+        (struct baseline_variant){.source = source, .setup = ""};
     return BASELINE_READY;
 }

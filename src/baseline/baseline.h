@@ -6,6 +6,7 @@
  *   kernel:FILE.c  a kernel of the user's own
  *   openblas       OpenBLAS, opened at run time, where the op is a product of matrices
  *   onednn         oneDNN, opened at run time, where the op is one of its primitives
+ *   cublas         cuBLAS, on CUDA, opened at run time, where the op is a product of matrices
  *
  * Or it is a program that is given .npy files and measures itself (docs/judge.md has the protocol):
  *
@@ -21,11 +22,28 @@
 
 enum { BASELINE_VARIANTS = 6 };
 
+/* One of the two sides of a product. */
+struct baseline_operand {
+    int input;       /* number among the inputs */
+    bool transposed; /* a is read [k, m], b is read [n, k] */
+    bool batched;    /* one per batch; else the same for all */
+};
+
+/* y[batch, m, n] += a[batch, m, k] * b[batch, k, n] */
+struct baseline_product {
+    struct baseline_operand a, b;
+    int output;                              /* number among all tensors, inputs first */
+    const struct ir_size *batch, *m, *n, *k; /* n NULL: b is a vector */
+    enum dtype dtype;                        /* of all three */
+};
+
 /* One way to set a baseline up. The best is found by trying. */
 struct baseline_variant {
     const struct source *source;
     const char *setup;    /* "OPENBLAS_CORETYPE=SkylakeX", "" when there is nothing to say */
     bool opens_libraries; /* written by us, and needs to read a library of the system's */
+    /* Not NULL: what a library of the device's vendor does instead of launches. */
+    const struct baseline_product *product;
 };
 
 struct baseline {

@@ -230,7 +230,8 @@ enum baseline_answer baseline_onednn(struct arena *arena, const char *argument,
     }
     for (int mode = 0; mode <= (int)match.most && mode < BASELINE_VARIANTS; mode++)
         baseline->variants[baseline->variant_count++] =
-            (struct baseline_variant){print_kernel(arena, &match, mode, type),
-                                      arena_printf(arena, "%s, %s", library, setups[mode]), true};
+            (struct baseline_variant){.source = print_kernel(arena, &match, mode, type),
+                                      .setup = arena_printf(arena, "%s, %s", library, setups[mode]),
+                                      .opens_libraries = true};
     return BASELINE_READY;
 }

@@ -9,85 +9,7 @@
 #include <string.h>
 
 #include "baseline/private.h"
-
-/* One operand: which of the two roles its first dimension has. */
-struct operand {
-    int input;       /* number among the inputs */
-    bool transposed; /* a is read [k, m], b is read [n, k] */
-};
-
-struct product {
-    struct operand a, b;
-    const struct ir_size *m, *n, *k; /* n NULL: b is a vector */
-    enum dtype dtype;
-};
-
-static int input_number(const struct ir_part *part, int tensor)
-{
-    for (int i = 0; i < part->input_count; i++)
-        if (part->inputs[i] == tensor)
-            return i;
-    return -1;
-}
-
-/* The index a dimension is read with, when it is nothing but an index; else -1. */
-static int bare_index(const struct ir_stage *stage, int node)
-{
-    const struct ir_node *entry = &stage->nodes.at[node];
-    return entry->op == IR_INDEX ? entry->index : -1;
-}
-
-/* Reads [first, last] or [last, first]? */
-static bool match_operand(const struct ir_part *part, const struct ir_stage *stage, int node,
-                          int first, int last, struct operand *operand)
-{
-    const struct ir_node *read = &stage->nodes.at[node];
-    if (read->op != IR_READ || read->read.guard != IR_NONE || read->read.checked)
-        return false;
-    int rank = part->tensors[read->read.tensor].rank;
-    operand->input = input_number(part, read->read.tensor);
-    if (operand->input < 0 || rank != (first < 0 ? 1 : 2))
-        return false;
-    int one = bare_index(stage, read->read.at[0]);
-    int two = rank == 2 ? bare_index(stage, read->read.at[1]) : -1;
-    if (rank == 1)
-        return one == last;
-    operand->transposed = one == last && two == first;
-    return operand->transposed || (one == first && two == last);
-}
-
-static bool match_product(const struct ir_part *part, struct product *product)
-{
-    const struct ir_stage *stage = part->stages;
-    if (part->stage_count != 1 || stage->kind != IR_REDUCE || stage->monoid->kind != IR_SUM ||
-        stage->predicate != IR_NONE || part->output_count != 1 ||
-        stage->index_count != stage->left_count + 1 || stage->left_count < 1 ||
-        stage->left_count > 2)
-        return false;
-    const struct ir_write *write = &stage->writes[0];
-    const struct ir_node *value = &stage->nodes.at[write->value];
-    product->dtype = part->tensors[write->tensor].dtype;
-    if (value->op != IR_MUL || (product->dtype != DTYPE_F32 && product->dtype != DTYPE_F64))
-        return false;
-    for (int i = 0; i < part->input_count; i++)
-        if (part->tensors[part->inputs[i]].dtype != product->dtype)
-            return false;
-    int m = bare_index(stage, write->at[0]);
-    int n = stage->left_count == 2 ? bare_index(stage, write->at[1]) : -1;
-    int k = stage->indices[stage->left_count];
-    if (m < 0 || (stage->left_count == 2 && n < 0))
-        return false;
-    product->m = part->indices[m].extent;
-    product->n = n >= 0 ? part->indices[n].extent : NULL;
-    product->k = part->indices[k].extent;
-    int sides[2] = {value->a, value->b};
-    for (int swap = 0; swap < 2; swap++)
-        if (match_operand(part, stage, sides[swap], m, k, &product->a) &&
-            (n >= 0 ? match_operand(part, stage, sides[1 - swap], k, n, &product->b)
-                    : match_operand(part, stage, sides[1 - swap], -1, k, &product->b)))
-            return true;
-    return false;
-}
+#include "baseline/product.h"
 
 /* ---- the kernel ---- */
 
@@ -141,8 +63,9 @@ static const char loader[] =
     "    if (!entry)\n"
     "        return 1;\n";
 
-static const struct source *print_kernel(struct arena *arena, const struct product *product,
-                                         int output, const char *core)
+static const struct source *print_kernel(struct arena *arena,
+                                         const struct baseline_product *product, int output,
+                                         const char *core)
 {
     struct text out = text_new(arena);
     bool is_double = product->dtype == DTYPE_F64;
@@ -187,8 +110,11 @@ enum baseline_answer baseline_openblas(struct arena *arena, const char *argument
                                         "Cooperlake", "SapphireRapids", "Zen"};
     (void)argument;
     const struct ir_part *part = ir_root(program);
-    struct product product = {0};
-    if (!match_product(part, &product) || !is_plain_size(product.m) || !is_plain_size(product.n) ||
+    struct baseline_product product = {0};
+    bool matches = product_match(arena, part, &product) &&
+                   (product.dtype == DTYPE_F32 || product.dtype == DTYPE_F64) &&
+                   part->tensors[part->outputs[0]].rank == (product.n ? 2 : 1);
+    if (!matches || !is_plain_size(product.m) || !is_plain_size(product.n) ||
         !is_plain_size(product.k)) {
         error_set(error, ERROR_USAGE, "OpenBLAS has nothing that computes '%s'", part->name);
         error_hint(error, "it does products of two matrices, or of a matrix and a vector");
@@ -203,9 +129,9 @@ enum baseline_answer baseline_openblas(struct arena *arena, const char *argument
     dlclose(library);
     for (size_t i = 0; i < sizeof cores / sizeof *cores && i < BASELINE_VARIANTS; i++)
         baseline->variants[baseline->variant_count++] = (struct baseline_variant){
-            print_kernel(arena, &product, part->input_count, cores[i]),
-            cores[i][0] ? arena_printf(arena, "OPENBLAS_CORETYPE=%s", cores[i])
-                        : "OPENBLAS_CORETYPE not set",
-            true};
+            .source = print_kernel(arena, &product, part->input_count, cores[i]),
+            .setup = cores[i][0] ? arena_printf(arena, "OPENBLAS_CORETYPE=%s", cores[i])
+                                 : "OPENBLAS_CORETYPE not set",
+            .opens_libraries = true};
     return BASELINE_READY;
 }

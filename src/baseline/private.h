@@ -10,7 +10,7 @@ typedef enum baseline_answer baseline_maker(struct arena *arena, const char *arg
                                             const struct ir_program *program,
                                             struct baseline *baseline, struct error *error);
 
-baseline_maker baseline_plain, baseline_kernel, baseline_openblas, baseline_onednn,
+baseline_maker baseline_plain, baseline_kernel, baseline_openblas, baseline_onednn, baseline_cublas,
     baseline_command, baseline_torch, baseline_compiled;
 
 #endif

@@ -32,11 +32,11 @@ static const struct option options[] = {
      .letter = 'b',
      .argument = "NAME",
      .repeated = true,
-     .help =
-         "compare with this: plain (the plain kernel smelt writes), kernel:FILE.c (a kernel of "
-         "your own), openblas, onednn, torch:EXPRESSION, command:PROGRAM ARGUMENTS, or the name "
-         "of a baseline line of the task; not given: plain and those lines of the task that "
-         "start no program"},
+     .help = "compare with this: plain (the plain kernel smelt writes), kernel:FILE.c (a kernel of "
+             "your own), openblas, onednn, cublas, torch:EXPRESSION, command:PROGRAM ARGUMENTS, or "
+             "the name "
+             "of a baseline line of the task; not given: plain and those lines of the task that "
+             "start no program"},
     {.name = "check-only", .help = "find out whether it is right, do not time it"},
     {.name = "cache",
      .argument = "STATE",

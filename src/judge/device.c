@@ -148,6 +148,56 @@ const struct launch_device *device_make(struct arena *arena, const struct kernel
     return device;
 }
 
+const struct launch_device *device_make_product(struct arena *arena, const struct target *target,
+                                                const struct baseline_product *product,
+                                                const struct ir_binding *binding)
+{
+    const struct ir_size *const sizes[] = {product->batch, product->m, product->n, product->k};
+    int64_t values[4] = {1, 1, 1, 1};
+    struct launch_device *device = arena_new(arena, struct launch_device);
+    *device = (struct launch_device){.target = target};
+    for (int i = 0; i < 4; i++)
+        if (sizes[i] && (!ir_size_eval(sizes[i], binding->sizes, &values[i]) || values[i] < 0 ||
+                         values[i] > INT_MAX))
+            device->problem = "the library does not take sizes this large";
+    int64_t batch = values[0], m = values[1], n = values[2], k = values[3];
+    int64_t a_stride = product->a.batched ? m * k : 0, b_stride = product->b.batched ? k * n : 0;
+    if (!product->b.batched && product->a.batched && !product->a.transposed &&
+        batch <= INT_MAX / (m > 0 ? m : 1)) { /* rows of one long matrix */
+        m *= batch;
+        batch = 1;
+    }
+    const int64_t integers[CELL_PRODUCT_ARGUMENTS] = {
+        [CELL_PRODUCT_BATCH] = batch,
+        [CELL_PRODUCT_M] = m,
+        [CELL_PRODUCT_N] = n,
+        [CELL_PRODUCT_K] = k,
+        [CELL_PRODUCT_A_TRANSPOSED] = product->a.transposed,
+        [CELL_PRODUCT_B_TRANSPOSED] = product->b.transposed,
+        [CELL_PRODUCT_A_STRIDE] = a_stride,
+        [CELL_PRODUCT_B_STRIDE] = b_stride};
+    const int tensors[] = {[CELL_PRODUCT_A] = product->a.input,
+                           [CELL_PRODUCT_B] = product->b.input,
+                           [CELL_PRODUCT_Y] = product->output};
+    struct cell_program head = {
+        .magic = CELL_MAGIC, .step_count = 1, .argument_count = CELL_PRODUCT_ARGUMENTS};
+    struct cell_step step = {.kind = CELL_PRODUCT, .argument_count = CELL_PRODUCT_ARGUMENTS};
+    struct text all = text_new(arena);
+    snprintf(step.name, sizeof step.name, "%s", dtype_name(product->dtype));
+    text_add_bytes(&all, (const char *)&head, sizeof head);
+    text_add_bytes(&all, (const char *)&step, sizeof step);
+    for (int i = 0; i < CELL_PRODUCT_ARGUMENTS; i++) {
+        bool tensor = i <= CELL_PRODUCT_Y;
+        struct cell_argument argument = {.kind = tensor ? CELL_TENSOR : CELL_INTEGER,
+                                         .number = tensor ? tensors[i] : 0,
+                                         .integer = integers[i]};
+        text_add_bytes(&all, (const char *)&argument, sizeof argument);
+    }
+    device->program = all.at;
+    device->bytes = all.length;
+    return device;
+}
+
 const struct launch_device *device_make_empty(struct arena *arena, const struct target *target)
 {
     struct launch_device *device = arena_new(arena, struct launch_device);
@@ -171,7 +221,8 @@ const char *device_find_runner(struct arena *arena, struct error *error)
 
 const char *const *device_environment(struct arena *arena, const char *folder)
 {
-    static const char *const passed[] = {"SMELT_NVRTC", "OCL_ICD_VENDORS", "CUDA_VISIBLE_DEVICES"};
+    static const char *const passed[] = {"SMELT_NVRTC", "SMELT_CUBLAS", "OCL_ICD_VENDORS",
+                                         "CUDA_VISIBLE_DEVICES"};
     enum { PASSED = sizeof passed / sizeof *passed };
     const char *const all[] = {
         "PATH=/usr/local/bin:/usr/bin:/bin",
@@ -213,9 +264,13 @@ const char *const *device_readable(struct arena *arena, const struct target *tar
     const char *const usual[] = {
         "/usr",      "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives",
         "/dev/null", runner, folder,   NULL};
-    const char *chosen = getenv("SMELT_NVRTC"), *slash = chosen ? strrchr(chosen, '/') : NULL;
-    const char *const beside[] = {
-        slash ? arena_copy(arena, chosen, (size_t)(slash - chosen)) : NULL, NULL};
+    static const char *const chosen[] = {"SMELT_NVRTC", "SMELT_CUBLAS"};
+    const char *beside[3] = {NULL};
+    for (int i = 0, count = 0; i < 2; i++) {
+        const char *path = getenv(chosen[i]), *slash = path ? strrchr(path, '/') : NULL;
+        if (slash)
+            beside[count++] = arena_copy(arena, path, (size_t)(slash - path));
+    }
     return join(arena, join(arena, usual, beside), target->readable);
 }
 

@@ -4,6 +4,7 @@
 #ifndef SMELT_JUDGE_DEVICE_H
 #define SMELT_JUDGE_DEVICE_H
 
+#include "baseline/baseline.h"
 #include "judge/private.h"
 #include "target/target.h"
 
@@ -25,6 +26,10 @@ bool device_check_targets(const struct source *const *sources, int count, struct
 /* NULL for a kernel of the processor. */
 const struct launch_device *device_make(struct arena *arena, const struct kernel *kernel,
                                         const struct ir_binding *binding);
+/* What a library of the target's vendor does instead of launches. */
+const struct launch_device *device_make_product(struct arena *arena, const struct target *target,
+                                                const struct baseline_product *product,
+                                                const struct ir_binding *binding);
 /* Launches nothing: what starting and stopping costs. */
 const struct launch_device *device_make_empty(struct arena *arena, const struct target *target);
 

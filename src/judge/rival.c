@@ -57,7 +57,13 @@ static bool compile_variant(struct arena *arena, const char *name,
     struct errors problems = errors_new(arena);
     out->name = variant->setup[0] ? arena_printf(arena, "%s (%s)", name, variant->setup) : name;
     out->opens_libraries = variant->opens_libraries;
-    out->kernel = kernel_parse(arena, variant->source, ir_root(program), &problems);
+    out->product = variant->product;
+    if (variant->product) { /* holds for all, takes no memory besides, launches nothing */
+        out->kernel = arena_new(arena, struct kernel);
+        *out->kernel = (struct kernel){.source = variant->source, .target = "cuda"};
+    } else {
+        out->kernel = kernel_parse(arena, variant->source, ir_root(program), &problems);
+    }
     if (!out->kernel) {
         *error = problems.list.at[0];
         return false;
@@ -159,6 +165,16 @@ void rival_release(struct rival *rival)
 
 /* ---- choosing ---- */
 
+static const struct launch_device *participant_device(struct arena *arena,
+                                                      const struct participant *participant,
+                                                      const struct ir_binding *binding)
+{
+    const struct kernel *kernel = participant->kernel;
+    return participant->product ? device_make_product(arena, target_find(kernel->target),
+                                                      participant->product, binding)
+                                : device_make(arena, kernel, binding);
+}
+
 struct contestant rival_contestant(struct arena *arena, const struct participant *participant,
                                    const struct task_case *task_case,
                                    const struct ir_binding *binding)
@@ -170,7 +186,7 @@ struct contestant rival_contestant(struct arena *arena, const struct participant
                                     .command = participant->command};
     if (participant->kernel) {
         contestant.scratch = kernel_scratch(participant->kernel, task_case->sizes);
-        contestant.device = device_make(arena, participant->kernel, binding);
+        contestant.device = participant_device(arena, participant, binding);
     }
     return contestant;
 }
@@ -193,7 +209,7 @@ static bool check(struct arena *arena, const struct participant *participant,
                             .draw_count = contest->draw_count,
                             .opens_libraries = participant->opens_libraries,
                             .sampling = contest->sampling,
-                            .device = device_make(arena, participant->kernel, contest->binding)};
+                            .device = participant_device(arena, participant, contest->binding)};
     if (!launch_check(&launch, &result, error))
         return false;
     if (result.outcome == OUTCOME_JUDGE_FAULT)

@@ -16,6 +16,7 @@ struct participant {
     struct kernel *kernel;   /* NULL for a command */
     struct verdict *verdict; /* of a kernel that is judged; NULL for a baseline */
     bool opens_libraries;
+    const struct baseline_product *product; /* what is done instead of the kernel's launches */
     struct command *command; /* an external program, ready for the case at hand; else NULL */
 };
 

@@ -358,6 +358,29 @@ static bool launch_step(struct cell *cell, int slot, const struct cell_step *ste
     return empty || cell->device.target->launch(&cell->device, &launch, error);
 }
 
+static bool run_product(struct cell *cell, int slot, const struct cell_step *step,
+                        struct error *error)
+{
+    const struct cell_argument *given = &cell->arguments[step->first_argument];
+    struct target_memory tensors[CELL_PRODUCT_Y + 1];
+    for (int i = 0; i <= CELL_PRODUCT_Y; i++)
+        if (!find_view(cell, slot, given[i].number, &tensors[i], error))
+            return false;
+    struct target_product product = {.dtype = step->name,
+                                     .a = tensors[CELL_PRODUCT_A],
+                                     .b = tensors[CELL_PRODUCT_B],
+                                     .y = tensors[CELL_PRODUCT_Y],
+                                     .batch = given[CELL_PRODUCT_BATCH].integer,
+                                     .m = given[CELL_PRODUCT_M].integer,
+                                     .n = given[CELL_PRODUCT_N].integer,
+                                     .k = given[CELL_PRODUCT_K].integer,
+                                     .a_stride = given[CELL_PRODUCT_A_STRIDE].integer,
+                                     .b_stride = given[CELL_PRODUCT_B_STRIDE].integer,
+                                     .a_transposed = given[CELL_PRODUCT_A_TRANSPOSED].integer != 0,
+                                     .b_transposed = given[CELL_PRODUCT_B_TRANSPOSED].integer != 0};
+    return cell->device.target->product(&cell->device, &product, error);
+}
+
 /* The steps of one call; those of a repeat again and again. */
 static bool run_call(struct cell *cell, int slot, struct error *error)
 {
@@ -374,6 +397,9 @@ static bool run_call(struct cell *cell, int slot, struct error *error)
         const struct cell_step *step = &cell->steps[at];
         if (step->kind == CELL_LAUNCH) {
             if (!launch_step(cell, slot, step, counters, error))
+                return false;
+        } else if (step->kind == CELL_PRODUCT) {
+            if (!run_product(cell, slot, step, error))
                 return false;
         } else if (step->kind == CELL_REPEAT) {
             starts[open] = at;
@@ -411,7 +437,7 @@ static uint64_t count_launches(const struct cell *cell)
     int open = 0;
     for (uint32_t at = 0; at < cell->program->step_count; at++) {
         const struct cell_step *step = &cell->steps[at];
-        if (step->kind == CELL_LAUNCH) {
+        if (step->kind == CELL_LAUNCH || step->kind == CELL_PRODUCT) {
             count += times[open];
         } else if (step->kind == CELL_REPEAT) {
             times[open + 1] = times[open] * (uint64_t)(step->count > 0 ? step->count : 0);
@@ -494,6 +520,14 @@ _Noreturn static void serve(struct arena *arena, const struct target *target, co
     if (!bytes ||
         (cell.program->step_count > 0 && !target->load(&cell.device, bytes, length, &error)))
         give_up(&cell, error.message);
+    bool products = false;
+    for (uint32_t i = 0; i < cell.program->step_count; i++)
+        products |= cell.steps[i].kind == CELL_PRODUCT;
+    if (products && (!target->products || !target->products(&cell.device, &error))) {
+        char words[sizeof error.message + sizeof error.hint + 4];
+        snprintf(words, sizeof words, "%s (%s)", error.message, error.hint);
+        give_up(&cell, target->products ? words : "the target has no library of products");
+    }
     cell.report->state = CELL_READY;
     for (;;) {
         stop();

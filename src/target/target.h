@@ -72,6 +72,15 @@ struct target_launch {
     int argument_count;
 };
 
+/* y[batch, m, n] is the sum of a[batch, m, k] * b[batch, k, n], all row-major; an operand that is
+ * transposed lies as a[k, m] or b[n, k]. Strides in elements. */
+struct target_product {
+    const char *dtype; /* "f32" */
+    struct target_memory a, b, y;
+    int64_t batch, m, n, k, a_stride, b_stride;
+    bool a_transposed, b_transposed;
+};
+
 struct target;
 
 struct device { /* opened; owned by whoever opened it */
@@ -121,6 +130,11 @@ struct target {
     bool (*set)(struct device *device, struct target_memory memory, size_t offset,
                 unsigned char value, size_t bytes, struct error *error);
     bool (*launch)(struct device *device, const struct target_launch *launch, struct error *error);
+    /* Optional: products by the library of the vendor, opened by `products`, in order with
+     * launches. */
+    bool (*products)(struct device *device, struct error *error);
+    bool (*product)(struct device *device, const struct target_product *product,
+                    struct error *error);
     /*
      * Optional: what is launched, cleared and copied between the two is not done but kept, and
      * `replay` does it in one go, as often as it is called. NULL: the target cannot.

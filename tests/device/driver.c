@@ -1,7 +1,8 @@
 /*
  * A CUDA driver without a GPU, for tests: its device is plain memory. It runs no code of kernels;
- * by name it knows `copy`, which copies integers, and `fault`, after which the device is lost. What
- * is tried with it is smelt's side: compiling, loading, arguments, clocks, failures.
+ * by name it knows `copy`, which copies integers, `product`, which multiplies two matrices, and
+ * `fault`, after which the device is lost. What is tried with it is smelt's side: compiling,
+ * loading, arguments, clocks, failures.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ enum { NOT_FOUND = 500, NO_BINARY = 200, LOST = 700, MAJOR = 75, MINOR = 76 };
 
 static int lost;
 
-static int copy_function, fault_function;
+static int copy_function, product_function, fault_function;
 
 #define DEFINE(name, arguments) \
     int name arguments;         \
@@ -86,8 +87,11 @@ DEFINE(cuModuleLoadData, (void **module, const void *image))
 DEFINE(cuModuleGetFunction, (void **function, void *module, const char *name))
 {
     (void)module;
-    *function = strcmp(name, "copy") == 0 ? &copy_function : &fault_function;
-    return strcmp(name, "copy") == 0 || strcmp(name, "fault") == 0 ? 0 : NOT_FOUND;
+    *function = strcmp(name, "copy") == 0      ? &copy_function
+                : strcmp(name, "product") == 0 ? &product_function
+                : strcmp(name, "fault") == 0   ? &fault_function
+                                               : NULL;
+    return *function ? 0 : NOT_FOUND;
 }
 DEFINE(cuFuncSetAttribute, (void *function, int attribute, int value))
 {
@@ -114,10 +118,13 @@ DEFINE(cuMemsetD8Async, (uint64_t at, unsigned char value, size_t bytes, void *s
     return (void)stream, memset((void *)(uintptr_t)at, value, bytes), lost;
 }
 
-/* Launches that are recorded: their arguments, since there is but one kind. */
+/* Launches that are recorded: their arguments. */
 enum { MOST_RECORDED = 8192 };
 static struct recorded {
     int64_t *x, *y, count;
+    const float *a, *b; /* not NULL: a product */
+    float *c;
+    int64_t m, n, k;
 } recorded[MOST_RECORDED];
 static int recorded_count, is_recording;
 
@@ -148,12 +155,67 @@ static void copy(const struct recorded *given)
     for (int64_t i = 0; i < given->count; i++)
         y[i] = x[i];
 }
+static void product(const struct recorded *given)
+{
+    for (int64_t i = 0; i < given->m; i++)
+        for (int64_t j = 0; j < given->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < given->k; l++)
+                sum += (double)given->a[i * given->k + l] * (double)given->b[l * given->n + j];
+            given->c[i * given->n + j] = (float)sum;
+        }
+}
+static void work(const struct recorded *given)
+{
+    given->a ? product(given) : copy(given);
+}
+static int do_or_record(const struct recorded *given)
+{
+    if (!is_recording)
+        work(given);
+    else if (recorded_count < MOST_RECORDED)
+        recorded[recorded_count++] = *given;
+    return 0;
+}
 DEFINE(cuGraphLaunch, (void *graph, void *stream))
 {
     (void)graph, (void)stream;
     for (int i = 0; i < recorded_count; i++)
-        copy(&recorded[i]);
+        work(&recorded[i]);
     return lost;
+}
+
+/* The cuBLAS of tests is this library, too: one product, columns first. */
+DEFINE(cublasCreate_v2, (void **handle))
+{
+    return *handle = &lost, 0;
+}
+DEFINE(cublasSetStream_v2, (void *handle, void *stream))
+{
+    return (void)handle, (void)stream, 0;
+}
+DEFINE(cublasSgemv_v2, (void *handle))
+{
+    return (void)handle, NOT_FOUND;
+}
+DEFINE(cublasGemmStridedBatchedEx,
+       (void *handle, int b_turned, int a_turned, int n, int m, int k, const void *one, uint64_t b,
+        int b_type, int b_rows, long long b_stride, uint64_t a, int a_type, int a_rows,
+        long long a_stride, const void *zero, uint64_t c, int c_type, int c_rows,
+        long long c_stride, int batch, int compute, int algorithm))
+{
+    (void)handle, (void)one, (void)zero, (void)b_stride, (void)a_stride, (void)c_stride;
+    (void)compute, (void)algorithm;
+    if (b_turned || a_turned || b_type || a_type || c_type || b_rows != n || a_rows != k ||
+        c_rows != n || batch != 1)
+        return NOT_FOUND;
+    struct recorded given = {.a = (const float *)(uintptr_t)a,
+                             .b = (const float *)(uintptr_t)b,
+                             .c = (float *)(uintptr_t)c,
+                             .m = m,
+                             .n = n,
+                             .k = k};
+    return do_or_record(&given);
 }
 DEFINE(cuGraphExecDestroy, (void *graph))
 {
@@ -164,7 +226,7 @@ DEFINE(cuGraphDestroy, (void *graph))
     return (void)graph, 0;
 }
 
-/* copy(const long long *x, long long *y, long long n) */
+/* copy(const long long *x, long long *y, long long n), product(a, b, y, M, N, K) */
 DEFINE(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         void *stream, void **parameters, void **extra))
@@ -173,15 +235,22 @@ DEFINE(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsign
         (void)extra;
     if (function == &fault_function)
         return lost = LOST, 0;
-    struct recorded given = {*(int64_t **)parameters[0], *(int64_t **)parameters[1],
-                             *(int64_t *)parameters[2]};
+    struct recorded given = {0};
+    if (function == &product_function) {
+        given = (struct recorded){.a = *(float **)parameters[0],
+                                  .b = *(float **)parameters[1],
+                                  .c = *(float **)parameters[2],
+                                  .m = *(int64_t *)parameters[3],
+                                  .n = *(int64_t *)parameters[4],
+                                  .k = *(int64_t *)parameters[5]};
+        return do_or_record(&given);
+    }
+    given = (struct recorded){.x = *(int64_t **)parameters[0],
+                              .y = *(int64_t **)parameters[1],
+                              .count = *(int64_t *)parameters[2]};
     if ((int64_t)grid_x * block_x < given.count)
         given.count = (int64_t)grid_x * block_x;
-    if (!is_recording)
-        copy(&given);
-    else if (recorded_count < MOST_RECORDED)
-        recorded[recorded_count++] = given;
-    return 0;
+    return do_or_record(&given);
 }
 DEFINE(cuEventCreate, (void **event, unsigned flags))
 {

@@ -10,6 +10,7 @@
 #include "os/library.h"
 #include "os/sandbox.h"
 #include "target/cuda/api.h"
+#include "target/cuda/cublas.h"
 #include "target/cuda/nvrtc.h"
 
 enum { MAX_FUNCTIONS = 1024 };
@@ -20,7 +21,8 @@ struct cuda {
 #undef DECLARE
     int device;
     cu_handle context, module, stream, started, ended;
-    cu_handle graph; /* of what was recorded; NULL: nothing */
+    struct cublas *cublas; /* NULL: it was not asked for */
+    cu_handle graph;       /* of what was recorded; NULL: nothing */
     int64_t shared_most;
     struct {
         char name[TARGET_NAME];
@@ -293,6 +295,20 @@ static bool cuda_launch(struct device *device, const struct target_launch *launc
     return check(cuda, error, status, launch->function);
 }
 
+static bool cuda_products(struct device *device, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    cuda->cublas = cublas_open(cuda->stream, error);
+    return cuda->cublas != NULL;
+}
+
+static bool cuda_product(struct device *device, const struct target_product *product,
+                         struct error *error)
+{
+    struct cuda *cuda = device->state;
+    return cublas_product(cuda->cublas, product, error);
+}
+
 /* ---- graphs ---- */
 
 static bool cuda_record(struct device *device, struct error *error)
@@ -383,6 +399,8 @@ const struct target target_cuda = {
     .copy = cuda_copy,
     .set = cuda_set,
     .launch = cuda_launch,
+    .products = cuda_products,
+    .product = cuda_product,
     .record = cuda_record,
     .recorded = cuda_recorded,
     .replay = cuda_replay,
