@@ -85,7 +85,7 @@ all: $(LIBRARY) $(BINARY) $(CELL)          ## build/smelt and build/libsmelt.a (
 test: all test-programs            ## every test; the last line is the sum
 	$(Q)BUILD='$(BUILD)' CLANG_FORMAT='$(CLANG_FORMAT)' tests/run
 
-demo: all                          ## check, format and evaluate three operators
+demo: all                          ## a search of about 30 s, its summary and its report
 	$(Q)BUILD='$(BUILD)' tools/demo
 
 check-asan:                        ## every test under the address and undefined sanitizers
