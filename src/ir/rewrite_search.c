@@ -123,6 +123,13 @@ static bool find_search(const struct ir_part *part, int number, struct search *s
                                      "a value");
 }
 
+bool rewriting_is_search(const struct ir_part *part, int number)
+{
+    struct search search;
+    struct ir_reason ignored;
+    return find_search(part, number, &search, &ignored);
+}
+
 static bool match(const struct ir_graph *graph, int number, struct ir_reason *why_not)
 {
     struct search search;

@@ -94,6 +94,9 @@ struct rewriting_product {
 /* False: it has too many. */
 bool rewriting_factors(const struct ir_stage *stage, int node, struct rewriting_product *product);
 
+/* Whether a stage looks for a value among sorted keys (rewrite_search.c). */
+bool rewriting_is_search(const struct ir_part *part, int number);
+
 extern const struct ir_rewrite rewrite_hoist, rewrite_reassociate, rewrite_search, rewrite_factor,
     rewrite_phases;
 

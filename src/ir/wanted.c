@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "ir/ops.h"
+#include "ir/rewriting.h"
 #include "ir/work.h"
 
 enum { POINTS = 4096, MOST_INDICES = 32 };
@@ -336,6 +337,20 @@ static double wanted_share(const struct ir_binding *binding, const struct ir_sta
     return whole && most.share > 0 ? 1 : most.share;
 }
 
+/* Sorted keys among which something is looked for need not be gone over: halving will do. */
+static double needed_points(const struct ir_binding *binding, const struct ir_stage *stage)
+{
+    const struct ir_part *part = binding->part;
+    double points = ir_domain_points(binding, stage);
+    int64_t keys = 0;
+    if (!rewriting_is_search(part, (int)(stage - part->stages)) ||
+        !ir_size_eval(part->indices[stage->indices[stage->index_count - 1]].extent, binding->sizes,
+                      &keys) ||
+        keys < 2)
+        return points;
+    return points / (double)keys * (1 + ceil(log2((double)keys)));
+}
+
 static double count_stage(const struct ir_binding *binding, const struct ir_stage *stage,
                           struct want *wants, struct arena *scratch)
 {
@@ -350,7 +365,7 @@ static double count_stage(const struct ir_binding *binding, const struct ir_stag
     double operations = decided & survey.conditions /* the same condition, which counts once */
                             ? fmin(survey.operations, share * survey.most)
                             : share * survey.operations;
-    return operations * ir_domain_points(binding, stage);
+    return operations * needed_points(binding, stage);
 }
 
 static double count_part(const struct ir_binding *binding, struct arena *scratch)

@@ -88,3 +88,31 @@ TEST(operations_leave_out_terms_that_are_zero)
     double found = operations_of(padded, SIZES(8));
     CHECK(found > 0.98 * 2 * (3 * 8 - 2) && found < 1.02 * 2 * (3 * 8 - 2));
 }
+
+/* How many of some sorted borders lie below a value. */
+static const char buckets[] = "ir 1\n"
+                              "part bucket {\n"
+                              "    size B\n"
+                              "    size K\n"
+                              "    input x f32[B]\n"
+                              "    input borders f32[K] sorted\n"
+                              "    output y i64[B]\n"
+                              "    signature (x, borders) -> (y)\n"
+                              "    reduce sum over b < B | k < K if %4 {\n"
+                              "        %0 = index k\n"
+                              "        %1 = read borders [%0] proved\n"
+                              "        %2 = index b\n"
+                              "        %3 = read x [%2] proved\n"
+                              "        %4 = lt %1, %3\n"
+                              "        %5 = int 1\n"
+                              "        y [%2] <- %5\n"
+                              "    }\n"
+                              "}\n";
+
+TEST(operations_of_a_search_are_those_of_halving)
+{
+    double few = operations_of(buckets, SIZES(100, 1024)),
+           many = operations_of(buckets, SIZES(100, 1 << 20));
+    CHECK(few > 0);
+    CHECK_DOUBLE(11 * many, 21 * few);
+}
