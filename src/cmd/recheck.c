@@ -81,17 +81,20 @@ static bool record_finding(struct recheck *recheck, struct run_again *again,
     struct stored *stored = &recheck->stored;
     struct arena *arena = recheck->invocation->arena;
     struct error error = {0};
-    struct run run = *finding->run;
+    const struct run *run = finding->run;
+    bool stands = true;
     const char *text =
         arena_printf(arena, "%s %s: candidate %lld, %.4g times, was %.4g: %s",
                      again->know.signature, outcome_name(finding->outcome),
                      (long long)finding->after, finding->fitness, finding->then, finding->moved);
-    run.best = finding->after;
-    bool fine = stored->engine->event_add(stored->store, run.id, "recheck", text, &error) &&
-                stored->engine->run_update(stored->store, &run, &error);
+    /* a search or a submission may have found a better one meanwhile: that one stays */
+    bool fine = stored->engine->event_add(stored->store, run->id, "recheck", text, &error) &&
+                (finding->after == finding->before ||
+                 stored->engine->run_crown(stored->store, run->id, finding->before, finding->after,
+                                           0, &stands, &error));
     /* what wins here is worth beginning with here */
     if (fine && finding->fitness > 0 && plan &&
-        strcmp(run.signature ? run.signature : "", again->know.signature) != 0)
+        strcmp(run->signature ? run->signature : "", again->know.signature) != 0)
         fine = know_winner(&again->know, plan, finding->fitness, &error);
     return fine || stored_fail(stored, &error);
 }

@@ -60,7 +60,8 @@ struct run_request {
     struct tally tally; /* at the end */
 };
 
-/* --proposers and what belongs to it. False: errors were added. */
+/* --proposers and what belongs to it, for whoever is going to search: after run_prepare. False:
+ * errors were added. */
 bool run_models_take(struct run_request *request, struct invocation *invocation);
 bool run_models_begin(struct run_request *request, struct error *error);
 void run_models_end(struct run_request *request);

@@ -181,7 +181,7 @@ static bool add_members(struct run_request *request, struct invocation *invocati
     unsigned others = 0;
     for (int n = 0; n < SEARCH_ISLANDS; n++)
         others |= islands[n].given ? 0 : 1u << n;
-    for (size_t i = 0; i < all->models.count; i++)
+    for (size_t i = 0; i < all->models.count && others; i++)
         fine = fine && add_member(own, invocation, all->models.at[i], others, where);
     return fine;
 }
@@ -234,10 +234,15 @@ static bool write_prompt(void *context, struct arena *arena, struct search *sear
     prompted->threads = search->threads;
     prompted->role = role;
     bool known = node->diagnosis.class != DIAGNOSIS_NONE;
-    if (prompted_about(prompted, &node->record, known ? &node->diagnosis : NULL))
-        return llm_prompt_build(arena, &prompted->context, window, prompt, error);
-    *error = inner.errors.list.at[0];
-    return false;
+    if (!prompted_about(prompted, &node->record, known ? &node->diagnosis : NULL)) {
+        *error = inner.errors.list.at[0];
+        return false;
+    }
+    if (request->options.no_experience) {
+        prompted->context.experience_count = 0;
+        prompted->context.winner_count = prompted->context.example_count = 0;
+    }
+    return llm_prompt_build(arena, &prompted->context, window, prompt, error);
 }
 
 /* A line of its own, above what is drawn again and again. */

@@ -195,8 +195,7 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     struct planned *planned = &request->planned;
     struct search *search = &request->search;
     planned->request.invocation = invocation;
-    if (!check_words(invocation) || !take_options(request, invocation) ||
-        !run_models_take(request, invocation) || !planned_find(planned) ||
+    if (!check_words(invocation) || !take_options(request, invocation) || !planned_find(planned) ||
         !planned_prepare(planned))
         return false;
     if (planned->task->case_count == 0) {

@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "cmd/stored.h"
 #include "os/file.h"
+#include "search/search.h"
 
 /* ---- runs ---- */
 
@@ -152,6 +153,7 @@ static void write_candidate(struct json *json, const struct candidate *candidate
     json_int(json, "parent", candidate->parents[0]);
     json_int(json, "other_parent", candidate->parents[1]);
     json_string(json, "proposer", candidate->proposer);
+    json_string(json, "island", search_island_name(candidate->island));
     json_string(json, "action", candidate->action);
     json_string(json, "why", candidate->why);
     json_bool(json, "judged", candidate->judged);

@@ -95,10 +95,10 @@ struct candidate {
 
 struct exchange { /* with a language model: what it was asked, what it said */
     int64_t id, run;
-    const char *model;     /* as users call it */
-    const char *request;   /* hash of protocol, address and body: equal ones have equal replies */
-    const char *text;      /* hash of the object: a transcript of it, see propose/llm */
-    const char *message;   /* what went wrong; "" */
+    const char *model;   /* as users call it */
+    const char *request; /* hash of protocol, address and question: equal ones may share a reply */
+    const char *text;    /* hash of the object: a transcript of it, see propose/llm */
+    const char *message; /* what went wrong; "" */
     int64_t read, written; /* tokens */
     double cost, seconds;
 };

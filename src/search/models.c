@@ -76,31 +76,50 @@ static double mean_cost(const struct models_run *run)
     return asked > 0 ? cost / asked : 0;
 }
 
-/* What a question is likely to gain, for what it costs beside the others: one that costs nothing is
- * asked four times as readily as the mean one that gains as much. */
-static double score(const struct models_run *run, const struct models_member *member, double total)
+/* What a question gained in the mean, for what it cost beside the others: one that costs nothing is
+ * worth four times the mean one that gains as much. */
+static double worth(const struct models_run *run, const struct models_member *member, double gain)
 {
-    static const double trust = 1, prior = 0.1, explore = 0.2, least = 0.25;
-    double asked = (double)member->asked + trust, usual = mean_cost(run);
-    double gain = (member->gain + trust * prior) / asked + explore * sqrt(log(total + 2) / asked);
+    static const double least = 0.25;
+    double usual = mean_cost(run);
     double cost = usual > 0 && member->asked > 0 ? member->cost / (double)member->asked / usual : 1;
     return gain / (least + (1 - least) * cost);
 }
 
+/* The same with what it may gain although it did not so far: less, the more often it was asked. */
+static double hope(const struct models_run *run, const struct models_member *member, double total)
+{
+    static const double trust = 1, prior = 0.1, explore = 0.2;
+    double asked = (double)member->asked + trust;
+    return worth(run, member,
+                 (member->gain + trust * prior) / asked + explore * sqrt(log(total + 2) / asked));
+}
+
+static bool is_busy(const struct models_member *member)
+{
+    return !member->off && member->open >= member->model->at_once;
+}
+
+/* Models are asked side by side, but whoever is hoped to gain less than half of what another one
+ * does gain waits while that one is busy: else all would be asked alike, and paid for. */
 static int choose_member(const struct models_run *run, const bool *idle)
 {
-    double total = 0, best_score = 0;
+    double total = 0, best_hope = 0, busy = 0;
     int best = -1;
-    for (int i = 0; i < run->count; i++)
-        total += (double)run->members[i].asked;
     for (int i = 0; i < run->count; i++) {
         const struct models_member *member = &run->members[i];
-        if (member->off || idle[i] || member->open >= member->model->at_once)
+        total += (double)member->asked;
+        if (is_busy(member))
+            busy = fmax(busy, worth(run, member, member->gain / (double)member->asked));
+    }
+    for (int i = 0; i < run->count; i++) {
+        const struct models_member *member = &run->members[i];
+        if (member->off || idle[i] || is_busy(member))
             continue;
-        double own = score(run, member, total);
-        if (best < 0 || own > best_score) {
+        double own = hope(run, member, total);
+        if (own >= busy / 2 && own > best_hope) {
             best = i;
-            best_score = own;
+            best_hope = own;
         }
     }
     return best;
@@ -227,6 +246,7 @@ static bool write_question(struct models_run *run, struct models_ask *ask, int i
     }
     search_source(search, ask->parent, &kernel);
     ask->kernel = kernel.at;
+    ask->topic = prompt.topic;
     ask->prompt = (int64_t)prompt.tokens;
     int64_t most = (int64_t)(model->reply < prompt.reply ? model->reply : prompt.reply);
     ask->request = (struct model_request){.system = prompt.system,

@@ -47,9 +47,10 @@ struct models_ask {
     struct search_node *parent;
     const char *kernel; /* of the parent, or NULL */
     struct model_request request;
-    const char *hash; /* of the request */
-    int64_t prompt;   /* tokens, guessed */
-    double cost;      /* of this and the one it repairs */
+    const char *topic; /* of the prompt: see llm.h */
+    const char *hash;  /* of the question, for the cache */
+    int64_t prompt;    /* tokens, guessed */
+    double cost;       /* of this and the one it repairs */
     int64_t tokens;
     struct search_offer offer;
 };

@@ -124,15 +124,28 @@ static bool send_cached(struct models_run *run, struct models_ask *ask)
         return false;
     struct model_reply reply = {
         .stop = "", .doubt = "", .message = "", .text = list.at[0].reply, .counted = true};
-    run->members[ask->member].cached++;
+    struct models_member *member = &run->members[ask->member];
+    if (member->cached++ == 0)
+        models_note(run, "model %s: its reply in run %lld to the same question is taken again",
+                    member->model->name, (long long)old.run);
     models_take_reply(run, ask, &reply);
     return true;
+}
+
+/* The same question has the same hash in another run, where times are a little different and the
+ * caps leave more or less room for the reply. */
+static const char *question_hash(struct models_run *run, struct models_ask *ask)
+{
+    struct model_request question = ask->request;
+    question.turns[0].text = ask->topic;
+    question.reply = 0;
+    return model_request_hash(&ask->arena, run->members[ask->member].model, &question);
 }
 
 void models_send(struct models_run *run, struct models_ask *ask)
 {
     struct models_member *member = &run->members[ask->member];
-    ask->hash = model_request_hash(&ask->arena, member->model, &ask->request);
+    ask->hash = question_hash(run, ask);
     member->open++;
     if (run->replay) {
         member->open--;

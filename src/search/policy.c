@@ -15,6 +15,11 @@
 
 static const char *const roles[SEARCH_ISLANDS] = {"fusion", "memory", "instruction", "latency"};
 
+const char *search_island_name(int island)
+{
+    return island >= 0 && island < SEARCH_ISLANDS ? roles[island] : NULL;
+}
+
 int search_island_find(const char *name, size_t length)
 {
     for (int i = 0; i < SEARCH_ISLANDS; i++)

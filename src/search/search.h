@@ -258,6 +258,8 @@ struct search_policy {
 
 /* The number of an island by its name; -1: none. */
 int search_island_find(const char *name, size_t length);
+/* The other way round; NULL: it is none. */
+const char *search_island_name(int island);
 
 extern const struct search_policy *const search_policies[]; /* the default first; ends with NULL */
 const struct search_policy *search_policy_find(const char *name);

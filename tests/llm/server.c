@@ -7,8 +7,9 @@
  * prints its port and serves until its standard input ends. The id of a model is `NAME` or
  * `NAME:BEHAVIOUR`. The reply to its n-th question is FOLDER/NAME.n, else FOLDER/NAME. What it was
  * asked goes to FOLDER/NAME.asked.n; every bill to FOLDER/bill, a line `id read written`; whether
- * the key came along to FOLDER/keys, never the key itself. `NAME:waits` answers when FOLDER/NAME.n
- * is there: the reply may be written, by whoever reads the question, while the run waits for it.
+ * the key came along to FOLDER/keys, never the key itself; where a reply has @KEY@, it says the key
+ * back. `NAME:waits` answers when FOLDER/NAME.n is there: the reply may be written, by whoever
+ * reads the question, while the run waits for it.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -300,6 +301,22 @@ static const char *key_line(const struct call *call)
     return NULL;
 }
 
+/* The reply with the key in the place of @KEY@. */
+static void tell_key(struct call *call, const char *line)
+{
+    static const char mark[] = "@KEY@";
+    char *at = call->reply ? strstr(call->reply, mark) : NULL;
+    const char *key = line ? line + strspn(line, " ") : "";
+    if (strncasecmp(key, "bearer ", 7) == 0)
+        key += 7;
+    size_t length = strcspn(key, "\r\n");
+    if (!at || strlen(call->reply) + length >= MOST_BYTES)
+        return;
+    char *after = at + sizeof mark - 1;
+    memmove(at + length, after, strlen(after) + 1);
+    memcpy(at, key, length);
+}
+
 static void answer(struct call *call)
 {
     char more[64] = "";
@@ -307,6 +324,7 @@ static void answer(struct call *call)
     const char *key = key_line(call);
     append("keys", "%s %s\n", call->id, key ? "came" : "did not come");
     bool known = find_reply(call);
+    tell_key(call, key);
     if (is(call, "tells-key")) {
         char words[400];
         snprintf(words, sizeof words, "wrong key:%.*s", key ? (int)strcspn(key, "\r\n") : 0,

@@ -225,20 +225,23 @@ static const char *cut_kernel(struct arena *arena, const char *kernel, size_t ro
     return out.at;
 }
 
-static void add_standing(struct text *out, const struct candidate *parent)
+static void add_standing(struct collector *collector)
 {
+    const struct candidate *parent = collector->context->parent;
+    struct text out = text_new(collector->arena);
     if (!parent || !parent->judged)
         return;
-    text_printf(out, "Candidate %lld, by %s", (long long)parent->id, parent->proposer);
+    text_printf(&out, "Candidate %lld, by %s", (long long)parent->id, parent->proposer);
     if (parent->outcome != OUTCOME_OK) {
-        text_printf(out, ": judged `%s`.\n\n", outcome_name(parent->outcome));
-        return;
+        text_printf(&out, ": judged `%s`", outcome_name(parent->outcome));
+    } else {
+        text_printf(&out, ": right, %.4g us per call, %.3g times as fast as the fastest baseline",
+                    parent->microseconds, parent->fitness);
+        if (parent->floor > 0)
+            text_printf(&out, "; no kernel can take less than about %.4g us here", parent->floor);
     }
-    text_printf(out, ": right, %.4g us per call, %.3g times as fast as the fastest baseline",
-                parent->microseconds, parent->fitness);
-    if (parent->floor > 0)
-        text_printf(out, "; no kernel can take less than about %.4g us here", parent->floor);
-    text_add(out, ".\n\n");
+    text_add(&out, ".\n\n");
+    add(collector, "The parent", "standing", NULL, MUST, out.at, MUST);
 }
 
 static void add_parent(struct collector *collector)
@@ -253,7 +256,7 @@ static void add_parent(struct collector *collector)
         return;
     }
     size_t room = collector->room * KERNEL_SHARE / 100;
-    add_standing(&out, context->parent);
+    add_standing(collector);
     if (llm_tokens(kernel, strlen(kernel)) > room) {
         kernel = cut_kernel(arena, kernel, room);
         text_add(&out, "It is too long to be shown whole; edits may only touch lines shown.\n\n");

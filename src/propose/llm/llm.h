@@ -97,6 +97,7 @@ struct llm_pieces VECTOR(struct llm_piece);
 
 struct llm_prompt {
     const char *system, *user;
+    const char *topic;            /* what `user` asks, without what is measured anew in every run */
     size_t tokens, window, reply; /* of the prompt; in all; left for the reply */
     struct llm_pieces pieces;     /* in the order of the text */
 };

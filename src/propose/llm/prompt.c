@@ -112,6 +112,42 @@ static void write_user(struct text *out, const struct llm_pieces *pieces)
     }
 }
 
+/* The text with `#` for every number. */
+static void add_unmeasured(struct text *out, const char *text)
+{
+    while (*text) {
+        size_t words = strcspn(text, "0123456789");
+        text_add_bytes(out, text, words);
+        text += words;
+        if (*text)
+            text_char(out, '#');
+        while (*text && strchr("0123456789.", *text))
+            text++;
+    }
+}
+
+/*
+ * Two questions are the same when they differ in nothing but measurements and the numbers of
+ * candidates: the task, the wishes, the parent and all that is quoted are the same to the letter,
+ * and what was found and tried is the same in words.
+ */
+static void write_topic(struct text *out, const struct llm_pieces *pieces)
+{
+    static const char *const measured[] = {"standing", "diagnosis", "relatives", "experience"};
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct llm_piece *piece = &pieces->at[i];
+        bool numbers = false;
+        for (size_t k = 0; k < sizeof measured / sizeof *measured; k++)
+            numbers |= strcmp(piece->name, measured[k]) == 0;
+        if (piece->form == LLM_LEFT_OUT || strcmp(piece->name, "verdict") == 0)
+            continue; /* of the verdict the diagnosis says what matters */
+        if (numbers)
+            add_unmeasured(out, text_of(piece));
+        else
+            text_add(out, text_of(piece));
+    }
+}
+
 static bool too_small(struct error *error, const struct llm_piece *piece, size_t window)
 {
     error_set(error, ERROR_PROMPT_TOO_LARGE,
@@ -123,7 +159,7 @@ static bool too_small(struct error *error, const struct llm_piece *piece, size_t
 bool llm_prompt_build(struct arena *arena, const struct llm_context *context, size_t window,
                       struct llm_prompt *prompt, struct error *error)
 {
-    struct text system = text_new(arena), user = text_new(arena);
+    struct text system = text_new(arena), user = text_new(arena), topic = text_new(arena);
     *prompt = (struct llm_prompt){.window = window};
     if (window < LLM_WINDOW_LEAST || window > LLM_WINDOW_MOST) {
         error_set(error, ERROR_PROMPT_TOO_LARGE, "a window of %zu tokens is not possible", window);
@@ -145,6 +181,8 @@ bool llm_prompt_build(struct arena *arena, const struct llm_context *context, si
             return too_small(error, piece, window);
     }
     write_user(&user, &prompt->pieces);
+    write_topic(&topic, &prompt->pieces);
+    prompt->topic = topic.at;
     prompt->system = system.at;
     prompt->user = user.at;
     prompt->tokens = fixed + llm_tokens(user.at, user.length);

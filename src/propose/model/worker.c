@@ -320,7 +320,8 @@ static void try_again(struct job *job, const char *why)
                 arena_printf(&job->arena, "%s; asking again could cost more than is left", why));
     } else if (job->attempts >= job->model->attempts) {
         end_job(job, MODEL_FAILED, "",
-                arena_printf(&job->arena, "%s (%d attempts)", why, job->attempts));
+                arena_printf(&job->arena, "%s (%d attempt%s)", why, job->attempts,
+                             job->attempts == 1 ? "" : "s"));
     } else if (now + pause > job->started + job->model->total) {
         end_job(job, MODEL_FAILED, "",
                 arena_printf(&job->arena,
