@@ -170,6 +170,15 @@ struct cell_buffer { /* in the scratch region, from where its data starts */
     int32_t zero;
 };
 
+/*
+ * One call for somebody who looks on, a sanitizer: the head of a file, after which come the program
+ * and, where inputs are given, those, one after the other; else they are zeros.
+ */
+struct cell_trace {
+    uint32_t magic, input_count, output_count, given;
+    uint64_t program_bytes, bytes[CELL_MAX_TENSORS]; /* of each tensor, exactly */
+};
+
 /* The arrays follow the head, in this order. */
 struct cell_program {
     uint32_t magic, step_count, argument_count, buffer_count;

@@ -61,6 +61,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
                                               .threads = (int)threads,
                                               .time_seconds = seconds,
                                               .inspect = true,
+                                              .sanitize = true,
                                               .count = true};
     return true;
 }

@@ -150,7 +150,7 @@ static bool take_memory(struct invocation *invocation, int64_t *bytes)
 static bool take_options(struct invocation *invocation, struct request *request)
 {
     struct judge_options *chosen = &request->options;
-    *chosen = (struct judge_options){.only_case = -1, .only_draw = -1};
+    *chosen = (struct judge_options){.only_case = -1, .only_draw = -1, .sanitize = true};
     chosen->check_only = option_given(invocation, "check-only");
     take_baselines(invocation, chosen);
     const char *level = option_value(invocation, "isolation");

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "judge/device.h"
 #include "judge/rival.h"
+#include "judge/sanitizer.h"
 #include "os/os.h"
 
 struct judging {
@@ -275,6 +276,32 @@ static void take_counts(struct judging *judging, const struct checking *checking
     judging->verdict->counts = counts;
 }
 
+/* On a device: which thread and line it was, where there is a tool that can tell. */
+static void explain_fault(struct judging *judging, const struct checking *checking)
+{
+    const struct launch_result *result = &checking->result;
+    bool faulted = result->outcome == OUTCOME_CRASH || result->outcome == OUTCOME_OUT_OF_BOUNDS;
+    bool strange = result->outcome == OUTCOME_WRONG || result->outcome == OUTCOME_UNSTABLE;
+    const struct launch_device *device =
+        device_make(judging->arena, checking->kernel, checking->binding);
+    if (!device || !(faulted || (strange && judging->options->sanitize)))
+        return;
+    struct verdict *verdict = judging->verdict;
+    struct sanitizer_case failed = {
+        .device = device,
+        .binding = checking->binding,
+        .inputs =
+            result->elements > 0 ? NULL : checking->draws[result->draw - checking->first].inputs,
+        .source = judging->source,
+        .library = judging->compiled->library,
+        .directory = judging->compiled->directory,
+        .outcome = result->outcome};
+    struct text found = text_new(judging->arena);
+    sanitizer_explain(judging->arena, &failed, &found);
+    if (found.length)
+        snprintf(verdict->detail, sizeof verdict->detail, "%s", found.at);
+}
+
 /* From what the launch found to the verdict. */
 static bool settle_case(struct judging *judging, struct checking *checking, struct case_result *out,
                         bool *stop)
@@ -306,6 +333,7 @@ static bool settle_case(struct judging *judging, struct checking *checking, stru
     else
         draw = checking->draws[result->draw - checking->first].name;
     report_launch(judging, checking->binding, checking->number, result, draw);
+    explain_fault(judging, checking);
     return result->elements > 0 || keep_arrays(judging, checking->binding->part,
                                                &checking->draws[result->draw - checking->first]);
 }

@@ -45,8 +45,9 @@ struct judge_options {
     const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
     int64_t memory;               /* most bytes to take; 0: four fifths of what there is */
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */
-    bool count;   /* with counters of the processor, where there are any: verdict.counts */
-    bool inspect; /* look at what the compiler made of kernels: verdict.binary */
+    bool count;    /* with counters of the processor, where there are any: verdict.counts */
+    bool sanitize; /* on devices: look for races and the like where results are wrong, too */
+    bool inspect;  /* look at what the compiler made of kernels: verdict.binary */
     /*
      * With inspect: asked once a kernel is compiled, before it runs. True: whoever asks knows what
      * comes of this binary, and the kernel is not judged (verdict.known). NULL: all are judged.

@@ -138,7 +138,7 @@ static bool run_in_child(const struct plain *plain, const struct ir_binding *bin
     return child > 0 && WIFEXITED(status);
 }
 
-void plain_raise_output(const struct array *expected, const char *bytes, double *limits)
+static void raise_output(const struct array *expected, const char *bytes, bool near, double *limits)
 {
     size_t width = dtype_bytes(expected->dtype);
     /* rounding to the output's type is allowed for where it happens, see limits.c */
@@ -149,15 +149,20 @@ void plain_raise_output(const struct array *expected, const char *bytes, double 
         double got = dtype_load_float(expected->dtype, bytes + (size_t)i * width);
         if (isfinite(wanted) && isfinite(got))
             worst = fmax(worst, fabs(got - wanted) - half * fabs(wanted));
-        else if (isfinite(wanted) && isfinite(dtype_round(expected->dtype, wanted)))
+        else if (!near && isfinite(wanted) && isfinite(dtype_round(expected->dtype, wanted)))
             limits[i] = INFINITY; /* it overflows on the way: not judged */
     }
     for (int64_t i = 0; i < expected->count; i++)
         limits[i] = fmax(limits[i], times * worst);
 }
 
+void plain_raise_output(const struct array *expected, const char *bytes, double *limits)
+{
+    raise_output(expected, bytes, false, limits);
+}
+
 bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw, struct error *error)
+                        struct draw *draw, bool near, struct error *error)
 {
     const struct ir_part *part = binding->part;
     struct stage_set set = {0};
@@ -170,8 +175,8 @@ bool plain_raise_limits(const struct plain *plain, const struct ir_binding *bind
     if (done)
         for (int o = 0; o < part->output_count; o++)
             if (draw->limits[o])
-                plain_raise_output(&draw->expected[o], set.tensors[part->input_count + o],
-                                   draw->limits[o]);
+                raise_output(&draw->expected[o], set.tensors[part->input_count + o], near,
+                             draw->limits[o]);
     munmap(set.memory, set.bytes);
     return good || error_set(error, ERROR_TOOL_FAILED, "the plain kernel of '%s' could not be run",
                              part->name);

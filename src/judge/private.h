@@ -84,7 +84,7 @@ int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
 /* Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
  * could not be run: without it an honest kernel may look inaccurate. */
 bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw, struct error *error);
+                        struct draw *draw, bool near, struct error *error);
 /* The same for one output, given what the plain kernel made of it, in the output's type. */
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 

@@ -3,7 +3,9 @@
  *
  *     smelt-device describe TARGET                         what device there is, one fact per line
  *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may
- * follow smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
+ *                                                          follow
+ *     smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
+ *     smelt-device trace TARGET OBJECT FILE                one call, for a sanitizer to look on
  *
  * Exit status: 0, 1 when the kernel does not compile, 2 when the target cannot be used; what the
  * compiler or the driver said is on standard output.
@@ -160,6 +162,14 @@ static void catch_faults(void)
         sigaction(signals[i], &action, NULL);
 }
 
+void cell_take_program(struct cell *cell, const struct cell_program *program)
+{
+    cell->program = program;
+    cell->steps = (const void *)(program + 1);
+    cell->arguments = (const void *)(cell->steps + program->step_count);
+    cell->buffers = (const void *)(cell->arguments + program->argument_count);
+}
+
 static void map_all(struct cell *cell)
 {
     enum { CONTROL = 3, INPUTS, OUTPUTS, REPORT, PROGRAM };
@@ -180,10 +190,7 @@ static void map_all(struct cell *cell)
                          OUTPUTS, (off_t)cell->control->output_base);
     if (program == MAP_FAILED || inputs == MAP_FAILED || outputs == MAP_FAILED)
         give_up(cell, "the buffers could not be mapped");
-    cell->program = program;
-    cell->steps = (const void *)(cell->program + 1);
-    cell->arguments = (const void *)(cell->steps + cell->program->step_count);
-    cell->buffers = (const void *)(cell->arguments + cell->program->argument_count);
+    cell_take_program(cell, program);
     cell->inputs = inputs;
     cell->outputs = outputs;
     for (int descriptor = CONTROL; descriptor <= PROGRAM; descriptor++)
@@ -382,7 +389,7 @@ static bool run_product(struct cell *cell, int slot, const struct cell_step *ste
 }
 
 /* The steps of one call; those of a repeat again and again. */
-static bool run_call(struct cell *cell, int slot, struct error *error)
+bool cell_call(struct cell *cell, int slot, struct error *error)
 {
     int64_t counters[MOST_REPEATS + 1] = {0};
     uint32_t starts[MOST_REPEATS + 1] = {0};
@@ -424,7 +431,7 @@ static bool launch_calls(struct cell *cell, struct error *error)
 {
     for (uint32_t i = 0; i < cell->control->call_count; i++) {
         cell->report->call = i;
-        if (!run_call(cell, cell->control->calls[i], error))
+        if (!cell_call(cell, cell->control->calls[i], error))
             return false;
     }
     return true;
@@ -548,6 +555,11 @@ int main(int count, char **arguments)
         return compile(&arena, target, arguments[3], arguments + 4, count - 4);
     if (target && target->open && strcmp(arguments[1], "run") == 0 && count == 4)
         serve(&arena, target, arguments[3]);
+    if (target && target->open && strcmp(arguments[1], "trace") == 0 && count == 5) {
+        struct error error = {0};
+        return trace_run(&arena, target, arguments[3], arguments[4], &error) ? STATUS_GOOD
+                                                                             : say_error(&error);
+    }
     say("smelt-device is started by smelt: see src/target/runner.c\n");
     return STATUS_UNUSABLE;
 }

@@ -35,6 +35,17 @@ static inline const struct cell_region *cell_region_of(const struct cell *cell, 
  * failed. */
 bool cell_fail(struct cell *cell, int kind, const struct error *error);
 
+/* The program of a cell: the arrays behind its head. */
+void cell_take_program(struct cell *cell, const struct cell_program *program);
+/* The steps of one call. */
+bool cell_call(struct cell *cell, int slot, struct error *error);
+
+/* ---- one call for a sanitizer (trace.c) ---- */
+
+/* Each tensor and buffer is memory of its own, no byte longer. False: what went wrong. */
+bool trace_run(struct arena *arena, const struct target *target, const char *object,
+               const char *path, struct error *error);
+
 /* ---- inputs that the device makes for itself (drawn.c) ---- */
 
 /* Inputs, and rubbish in outputs and scratch, of the slots that are called. */

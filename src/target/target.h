@@ -96,7 +96,8 @@ struct target {
     const char *install; /* a command that gets what is missing */
     /* What a confined process needs besides the system's libraries; both end with NULL. */
     const char *const *readable, *const *writable;
-    unsigned without; /* layers of confinement (os/sandbox.h) its driver does not work in */
+    const char *sanitizer; /* the tool that looks on for faults, NULL: there is none */
+    unsigned without;      /* layers of confinement (os/sandbox.h) its driver does not work in */
 
     /* Opens the first device. False with MISSING_TOOL and a hint when there is none. */
     bool (*open)(struct device *device, struct error *error);

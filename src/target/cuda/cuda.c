@@ -385,6 +385,7 @@ const struct target target_cuda = {
         "install the NVIDIA driver (package nvidia-driver) on a machine with a GPU of theirs",
     .readable = readable,
     .writable = writable,
+    .sanitizer = "compute-sanitizer",
     .without = SANDBOX_PID,
     .open = cuda_open,
     .close = cuda_close,
