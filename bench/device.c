@@ -1,11 +1,12 @@
 /*
  * How near kernels for a device that move much and compute little are to copying:
  *
- *     device [--target cuda] [--tries N] [--seconds S] [NAME...]
+ *     device [--target cuda] [--tries N] [--no-check] [--pin GROUP.KEY=VALUE]... [NAME...]
  *
  * Times the kernel of the first plan at 512 MB and more by the device's own clock, beside a copy of
  * 512 MB to 512 MB, and compares its results with the plain kernel's where that is quick enough.
- * --tries N times N neighbours of the best plan besides and prints the best one. Each kernel runs
+ * --tries N times N neighbours of the best plan besides and prints the best one; --pin decides
+ * something in all plans but the copy's. Each kernel runs
  * in a process of its own, which is not confined: for machines where one may measure, not for
  * kernels one does not trust.
  */
@@ -63,7 +64,9 @@ struct session {
     struct skeleton_device facts;
     struct skeleton_target plans_for;
     struct lang *lang;
+    struct plan_pins pins;
     int tries;
+    bool unchecked;
 };
 
 struct subject { /* one case, its memory filled */
@@ -365,15 +368,17 @@ static void run_case(struct session *session, const struct device_case *one, dou
     char compared[32] = "-";
     if (!prepare(session, one, &subject))
         return;
-    const struct skeleton_program *program = skeleton_program_new(
-        &session->arena, subject.program, &subject.binding, &session->plans_for);
+    struct skeleton_program *program = skeleton_program_new(&session->arena, subject.program,
+                                                            &subject.binding, &session->plans_for);
+    if (session->pins.count && strcmp(one->name, "copy") != 0)
+        program->pins = &session->pins;
     if (skeleton_seeds(program, &best, 1) == 0) {
         printf("%-16s no plan\n", one->name);
         return;
     }
     struct measured first = run_plan(session, &subject, program, best);
     double seconds = first.seconds, predicted = skeleton_predict(program, best).seconds;
-    if (one->check) {
+    if (one->check && !session->unchecked) {
         struct text plain = text_new(&session->arena);
         gen_plain_device(&plain, subject.program, session->target->name, &(struct gen_contract){0});
         struct measured outcome = run_kernel(session, &subject, &plain, 1);
@@ -417,6 +422,15 @@ static bool ask(struct session *session, struct target_facts *facts)
     return told;
 }
 
+static void add_pin(struct session *session, const char *text)
+{
+    struct error error = {0};
+    struct plan_pin pin;
+    if (!plan_pin_parse(&session->arena, text, &pin, &error))
+        fail(&error);
+    vector_push(&session->arena, &session->pins, pin);
+}
+
 int main(int count, char **words)
 {
     struct session session = {0};
@@ -428,6 +442,10 @@ int main(int count, char **words)
             target = words[++i];
         else if (strcmp(words[i], "--tries") == 0 && i + 1 < count)
             session.tries = atoi(words[++i]);
+        else if (strcmp(words[i], "--no-check") == 0)
+            session.unchecked = true;
+        else if (strcmp(words[i], "--pin") == 0 && i + 1 < count)
+            add_pin(&session, words[++i]);
         else if (chosen < CASE_COUNT)
             only[chosen++] = words[i];
     }

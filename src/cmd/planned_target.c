@@ -46,10 +46,12 @@ static void describe(struct arena *arena, const char *said, struct skeleton_devi
 {
     struct skeleton_device known;
     const char *architecture = device_fact(arena, said, "architecture");
-    if (skeleton_device_named(&known, device->language, architecture))
+    if (skeleton_device_named(&known, device->language, architecture)) {
         *device = known;
-    else
+    } else {
         device->architecture = arena_string(arena, architecture);
+        device->cluster = 0; /* not told: there may be none */
+    }
     device->block_threads = (int)told(arena, said, "threads", device->block_threads);
     if (device->block_threads > 1024)
         device->block_threads = 1024;

@@ -192,7 +192,10 @@ static bool check_value(struct checker *checker, loop_value value)
     case LOOP_DOT: return check_dot(checker, value);
     case LOOP_EXCHANGE:
         return check_value(checker, value->a) &&
-               check_scalar_integer(checker, value->b, "an exchange is with no integer");
+               check_scalar_integer(checker, value->b, "an exchange is with no integer") &&
+               (value->exchange != LOOP_EXCHANGE_BLOCK ||
+                (value->a->op == LOOP_LOAD && value->a->buffer->space == LOOP_SHARED) ||
+                wrong(checker, "blocks exchange what is not shared", ""));
     }
     return wrong(checker, "no such expression", "");
 }

@@ -61,6 +61,11 @@ void loop_barrier(struct loop_block *block)
     statement_add(block, LOOP_BARRIER);
 }
 
+void loop_cluster_barrier(struct loop_block *block)
+{
+    statement_add(block, LOOP_BARRIER)->cluster = true;
+}
+
 void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                const struct loop_buffer *from, loop_value from_offset, int elements)
 {

@@ -88,6 +88,8 @@ enum loop_exchange {
     LOOP_EXCHANGE_XOR,  /* the number of this one with the bits of b turned over */
     LOOP_EXCHANGE_UP,   /* b less than this one; its own where there is none */
     LOOP_EXCHANGE_FROM, /* b */
+    /* a is a load from shared memory: what block b of the cluster has there */
+    LOOP_EXCHANGE_BLOCK,
 };
 
 /* What the words of a dot product hold: the first term in the lowest bits. */
@@ -201,6 +203,7 @@ struct loop_statement {
     const struct loop_buffer *from_buffer;
     int elements;
     enum ir_monoid_kind monoid; /* ATOMIC: IR_SUM, IR_MAXIMUM, IR_MINIMUM */
+    bool cluster;               /* BARRIER: of all blocks of the cluster */
 };
 
 /*
@@ -211,6 +214,8 @@ struct loop_launch {
     const struct ir_size *grid[3];
     int block[3];
     int minimum_blocks; /* CUDA: so many blocks should fit a multiprocessor; 0: does not matter */
+    int cluster; /* so many neighbouring blocks of the first dimension run at the same time and see
+                    each other's shared memory; 0: 1 */
 };
 
 struct loop_function {
@@ -341,6 +346,7 @@ loop_value loop_thread_number(struct arena *arena, int dimension);
 const struct loop_buffer *loop_shared(struct loop_block *block, const char *name, enum dtype dtype,
                                       int64_t elements);
 void loop_barrier(struct loop_block *block);
+void loop_cluster_barrier(struct loop_block *block);
 void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                const struct loop_buffer *from, loop_value from_offset, int elements);
 void loop_atomic(struct loop_block *block, enum ir_monoid_kind monoid,

@@ -112,7 +112,7 @@ static void print_words(struct text *out, loop_value value)
 /* exchange xor 8 of 32(sum) */
 static void print_exchange(struct text *out, loop_value value)
 {
-    static const char *const NAMES[] = {"xor", "up", "from"};
+    static const char *const NAMES[] = {"xor", "up", "from", "block"};
     text_printf(out, "exchange %s ", NAMES[value->exchange]);
     print_value(out, value->b);
     text_printf(out, " of %lld(", (long long)value->integer);
@@ -270,7 +270,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
         text_add(out, "]\n");
         break;
     case LOOP_TILE: print_tile(out, statement); break;
-    case LOOP_BARRIER: text_add(out, "barrier\n"); break;
+    case LOOP_BARRIER: text_add(out, statement->cluster ? "cluster barrier\n" : "barrier\n"); break;
     case LOOP_MOVE: print_move(out, statement); break;
     case LOOP_ATOMIC: print_atomic(out, statement); break;
     }

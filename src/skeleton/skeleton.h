@@ -20,6 +20,7 @@ struct skeleton_device {
     const char *architecture; /* "sm_90a"; "": it has none */
     int warp;                 /* threads that exchange values directly; 1: they cannot */
     int block_threads;        /* most of a block */
+    int cluster;              /* most blocks of a cluster; 0: it has none */
     int64_t shared;           /* bytes of shared memory a block may have */
     int64_t unit_shared;      /* and a multiprocessor has */
     int unit_threads;         /* most threads on a multiprocessor at once */

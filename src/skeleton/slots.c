@@ -162,15 +162,15 @@ const char *slots_note(const struct skeleton_group *group)
     return note.at;
 }
 
-bool slots_division_may_differ(const struct skeleton_group *group, int first)
+static bool is_smooth(const struct skeleton_group *group, int first, bool *functions)
 {
-    bool functions = false;
+    *functions = false;
     for (int i = first; i < group->stage_count; i++) {
         const struct ir_stage *stage = &group->part->stages[group->stages[i]];
         for (int k = 0; k < stage->nodes.count; k++) {
             const struct ir_node *node = &stage->nodes.at[k];
             enum ir_op op = node->op;
-            functions |= op == IR_ERF || op == IR_EXP || op == IR_TANH;
+            *functions |= op == IR_ERF || op == IR_EXP || op == IR_TANH;
             if (ir_op_arguments(op) == 0 || op == IR_READ)
                 continue;
             if (!dtype_is_float(node->type) || op == IR_FLOOR || op == IR_CEIL || op == IR_TRUNC ||
@@ -178,5 +178,17 @@ bool slots_division_may_differ(const struct skeleton_group *group, int first)
                 return false;
         }
     }
-    return functions;
+    return true;
+}
+
+bool slots_division_may_differ(const struct skeleton_group *group, int first)
+{
+    bool functions;
+    return is_smooth(group, first, &functions) && functions;
+}
+
+bool slots_division_is_smooth(const struct skeleton_group *group, int first)
+{
+    bool functions;
+    return is_smooth(group, first, &functions);
 }

@@ -34,5 +34,8 @@ const char *slots_note(const struct skeleton_group *group);
 /* Whether quotients in stages of the group from number `first` on are only arguments of functions
  * that change little where they do: not where results are whole numbers or truth values. */
 bool slots_division_may_differ(const struct skeleton_group *group, int first);
+/* Whether one rounding more in a quotient is one rounding more in the results, nothing else: there
+ * are floats only, and none is made whole. */
+bool slots_division_is_smooth(const struct skeleton_group *group, int first);
 
 #endif

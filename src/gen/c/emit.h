@@ -117,10 +117,13 @@ struct dialect {
     const char *block, *thread; /* formats: their numbers in a dimension */
     const char *const *dimensions; /* what the formats take */
     const char *barrier;           /* a statement */
+    const char *cluster_barrier;   /* likewise, of all blocks of a cluster; NULL: there are none */
+    const char *cluster;           /* format: behind what a kernel of such a cluster begins with */
     const char *const *exchanges;  /* functions by enum loop_exchange; NULL: a warp has none */
     const char *bounds; /* format: what a kernel begins with that has so many threads a block */
     bool suffixes;      /* functions for float end in f */
     const char *const *lines;    /* pairs: words, and a line for files that have one of them */
+    const char *const *pieces;   /* pairs: the name of a piece of the prelude, its text here */
     const char *const *reserved; /* names that are taken */
 };
 

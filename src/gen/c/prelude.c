@@ -517,6 +517,15 @@ static const char REFERENCE_HEAD[] = "#include <math.h>\n"
                                      "#error \"arithmetic wider than double would round twice\"\n"
                                      "#endif\n";
 
+/* What a dialect has in place of a piece; NULL: it takes the piece. */
+static const char *own_text(const struct dialect *dialect, const char *names)
+{
+    for (const char *const *piece = dialect ? dialect->pieces : NULL; piece && *piece; piece += 2)
+        if (strcmp(piece[0], names) == 0)
+            return piece[1];
+    return NULL;
+}
+
 void emit_prelude(struct emitter *emitter, struct text *out, const struct text *text)
 {
     struct arena *arena = emitter->arena;
@@ -529,7 +538,9 @@ void emit_prelude(struct emitter *emitter, struct text *out, const struct text *
             const char *names = instantiate(arena, NULL, PIECES[i].names, real);
             if (!names || !mentions(&words, names))
                 continue;
-            wanted[i][real] = instantiate(arena, emitter->dialect, PIECES[i].text, real);
+            wanted[i][real] = own_text(emitter->dialect, names);
+            if (!wanted[i][real])
+                wanted[i][real] = instantiate(arena, emitter->dialect, PIECES[i].text, real);
             add_words(arena, &words, wanted[i][real]);
         }
     }

@@ -114,24 +114,125 @@ static const char *const CUDA_LINES[] = {
     "#define __builtin_signbit signbit",
     "restrict",
     "#define restrict __restrict__",
+    "cluster_barrier",
+    "\n"
+    "/* All threads of all blocks of the cluster meet. */\n"
+    "static __device__ inline void cluster_barrier()\n"
+    "{\n"
+    "    asm volatile(\"barrier.cluster.arrive.release.aligned;\\n\"\n"
+    "                 \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n"
+    "}\n",
+    "of_block",
+    "/* The same place in the shared memory of another block of the cluster. */\n"
+    "template <typename T> static __device__ inline const T *of_block(const T *place, int block)\n"
+    "{\n"
+    "    const T *there;\n"
+    "    asm volatile(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(place), \"r\"(block));\n"
+    "    return there;\n"
+    "}",
     NULL,
+};
+
+/* One instruction instead of comparisons, where there is one. */
+#define CUDA_EXTREME(verb, better, sign)                                                 \
+    "/* NaN is passed on, -0 is below +0. */\n"                                          \
+    "static __device__ inline float float_" verb "(float a, float b)\n"                  \
+    "{\n"                                                                                \
+    "#if __CUDA_ARCH__ >= 800\n"                                                         \
+    "    float result;\n"                                                                \
+    "    asm(\"" verb ".NaN.f32 %0, %1, %2;\" : \"=f\"(result) : \"f\"(a), \"f\"(b));\n" \
+    "    return result;\n"                                                               \
+    "#else\n"                                                                            \
+    "    if (a != a || b != b)\n"                                                        \
+    "        return NAN;\n"                                                              \
+    "    return a " better " b || (a == b && " sign "signbit(a)) ? a : b;\n"             \
+    "#endif\n"                                                                           \
+    "}\n"
+
+static const char *const CUDA_PIECES[] = {
+    "float_max", CUDA_EXTREME("max", ">", "!"), "float_min", CUDA_EXTREME("min", "<", ""), NULL,
 };
 
 /* Words of both languages that C lacks, and names that mean something there. */
 static const char *const RESERVED[] = {
-    "global",    "local",      "constant",    "private",   "kernel",        "generic",
-    "read_only", "write_only", "read_write",  "pipe",      "half",          "uchar",
-    "ushort",    "uint",       "ulong",       "quad",      "size_t",        "event_t",
-    "sampler_t", "class",      "new",         "delete",    "this",          "template",
-    "typename",  "operator",   "public",      "protected", "virtual",       "namespace",
-    "using",     "try",        "catch",       "throw",     "friend",        "explicit",
-    "mutable",   "export",     "true",        "false",     "bool",          "and",
-    "or",        "not",        "xor",         "bitand",    "bitor",         "compl",
-    "nullptr",   "constexpr",  "concept",     "requires",  "threadIdx",     "blockIdx",
-    "blockDim",  "gridDim",    "warpSize",    "dim3",      "int2",          "int4",
-    "float2",    "float4",     "double2",     "double4",   "get_global_id", "get_global_size",
-    "barrier",   "fence",      "kernel_exec", "uint2",     "uint4",         "uchar2",
-    "uchar4",    "ushort2",    "ushort4",     NULL,
+    "global",
+    "local",
+    "constant",
+    "private",
+    "kernel",
+    "generic",
+    "read_only",
+    "write_only",
+    "read_write",
+    "pipe",
+    "half",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "quad",
+    "size_t",
+    "event_t",
+    "sampler_t",
+    "class",
+    "new",
+    "delete",
+    "this",
+    "template",
+    "typename",
+    "operator",
+    "public",
+    "protected",
+    "virtual",
+    "namespace",
+    "using",
+    "try",
+    "catch",
+    "throw",
+    "friend",
+    "explicit",
+    "mutable",
+    "export",
+    "true",
+    "false",
+    "bool",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "bitand",
+    "bitor",
+    "compl",
+    "nullptr",
+    "constexpr",
+    "concept",
+    "requires",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "warpSize",
+    "dim3",
+    "int2",
+    "int4",
+    "float2",
+    "float4",
+    "double2",
+    "double4",
+    "get_global_id",
+    "get_global_size",
+    "barrier",
+    "fence",
+    "kernel_exec",
+    "uint2",
+    "uint4",
+    "uchar2",
+    "uchar4",
+    "ushort2",
+    "ushort4",
+    "of_block",
+    "cluster_barrier",
+    NULL,
 };
 
 static const char *const NUMBERS[] = {"0", "1", "2"}, *const LETTERS[] = {"x", "y", "z"};
@@ -170,10 +271,13 @@ static const struct dialect DIALECTS[] = {
         .thread = "(int64_t)threadIdx.%s",
         .dimensions = LETTERS,
         .barrier = "__syncthreads();",
+        .cluster_barrier = "cluster_barrier();",
+        .cluster = " __cluster_dims__(%d, 1, 1)",
         .exchanges = CUDA_EXCHANGES,
         .bounds = "extern \"C\" __global__ void __launch_bounds__(%d * %d * %d, %d)",
         .suffixes = true,
         .lines = CUDA_LINES,
+        .pieces = CUDA_PIECES,
         .reserved = RESERVED,
     },
 };

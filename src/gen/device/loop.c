@@ -127,6 +127,10 @@ static const char *kernel_start(struct emitter *emitter, const struct loop_launc
      */
     snprintf(start, sizeof start, emitter->dialect->bounds, block[0], block[1], block[2],
              launch->minimum_blocks > 0 ? launch->minimum_blocks : 1);
+    if (launch->cluster > 1 && emitter->dialect->cluster) {
+        size_t length = strlen(start);
+        snprintf(start + length, sizeof start - length, emitter->dialect->cluster, launch->cluster);
+    }
     return arena_string(emitter->arena, start);
 }
 

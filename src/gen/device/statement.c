@@ -32,6 +32,13 @@ struct expression print_exchange(struct printer *printer, loop_value value)
     struct emitter *emitter = printer->emitter;
     const char *function = emitter->dialect->exchanges[value->exchange];
     bool truth = value->type.dtype == DTYPE_BOOL;
+    if (value->exchange == LOOP_EXCHANGE_BLOCK) {
+        const struct loop_buffer *buffer = value->a->buffer;
+        return emit_format(emitter, BINDS_UNARY, "*of_block(&%s[%s], (int)%s)",
+                           (const char *)map_get_bytes(&printer->names, &buffer, sizeof buffer),
+                           print_value(printer, print_resolve(printer, value->a->offset)).text,
+                           emit_within(emitter, print_value(printer, value->b), BINDS_UNARY));
+    }
     return emit_format(emitter, truth ? BINDS_COMPARE : BINDS_ATOM,
                        "%s(0xffffffffu, %s%s, (int)%s, %lld)%s", function, truth ? "(int)" : "",
                        truth ? emit_within(emitter, print_value(printer, value->a), BINDS_UNARY)
@@ -121,7 +128,11 @@ static void print_atomic(struct printer *printer, const struct loop_statement *s
 void print_device_statement(struct printer *printer, const struct loop_statement *statement)
 {
     switch (statement->kind) {
-    case LOOP_BARRIER: emit_line(printer->emitter, "%s", printer->emitter->dialect->barrier); break;
+    case LOOP_BARRIER:
+        emit_line(printer->emitter, "%s",
+                  statement->cluster ? printer->emitter->dialect->cluster_barrier
+                                     : printer->emitter->dialect->barrier);
+        break;
     case LOOP_MOVE: print_move(printer, statement); break;
     default: print_atomic(printer, statement); break;
     }

@@ -166,13 +166,58 @@ static void meet_warps(struct device_team *team, struct loop_block *block,
     exchange(block, monoid, value, place, warps / 2, 1, warp);
 }
 
-void device_combine(struct device_team *team, struct loop_block *block, enum ir_monoid_kind monoid,
-                    struct loop_variable *value, struct loop_variable *place)
+/* What the blocks of a cluster have: each leaves its value, and every warp reads them all. */
+static void meet_blocks(struct device_team *team, struct loop_block *block,
+                        enum ir_monoid_kind monoid, struct loop_variable *value,
+                        struct loop_variable *place)
+{
+    struct arena *arena = block->arena;
+    int warp = team->device->warp, meeting = team->meetings++;
+    loop_value thread = loop_thread_number(arena, 0), zero = loop_integer(arena, 0);
+    const struct loop_buffer *left = team->left[meeting], *places = team->left_places[meeting];
+    struct loop_block *first = loop_if(block, loop_apply(arena, IR_EQ, thread, zero, NULL));
+    loop_store(first, left, zero, loop_of(arena, value));
+    if (places)
+        loop_store(first, places, zero, loop_of(arena, place));
+    loop_cluster_barrier(block);
+    loop_value number = device_remainder(arena, thread, loop_integer(arena, team->cluster));
+    number = device_name(block, "block", number);
+    loop_set(block, value,
+             loop_exchange(arena, LOOP_EXCHANGE_BLOCK, loop_load(arena, left, zero, 1), number,
+                           team->cluster));
+    if (places)
+        loop_set(block, place,
+                 loop_exchange(arena, LOOP_EXCHANGE_BLOCK, loop_load(arena, places, zero, 1),
+                               number, team->cluster));
+    exchange(block, monoid, value, place, team->cluster / 2, 1, warp);
+}
+
+static bool meets_in_warp(const struct device_team *team)
+{
+    return team->device->warp > 1 && team->stride * team->width <= team->device->warp;
+}
+
+void device_combine_prepare(struct device_team *team, enum ir_monoid_kind monoid, enum dtype dtype)
+{
+    bool indexed = device_is_indexed(monoid);
+    if (team->width > 1 && !meets_in_warp(team))
+        shared_take(team, dtype, indexed);
+    if (team->cluster > 1) {
+        team->left[team->meetings] = loop_shared(team->top, "left", dtype, 1);
+        if (indexed)
+            team->left_places[team->meetings] = loop_shared(team->top, "left_at", DTYPE_I64, 1);
+        team->meetings++;
+    }
+}
+
+static void meet_threads(struct device_team *team, struct loop_block *block,
+                         enum ir_monoid_kind monoid, struct loop_variable *value,
+                         struct loop_variable *place)
 {
     int warp = team->device->warp;
     if (team->width == 1)
         return;
-    if (warp > 1 && team->stride * team->width <= warp) {
+    if (meets_in_warp(team)) {
         exchange(block, monoid, value, place, team->stride * team->width / 2, team->stride, warp);
         return;
     }
@@ -181,4 +226,12 @@ void device_combine(struct device_team *team, struct loop_block *block, enum ir_
         meet_warps(team, block, monoid, value, place);
     else
         meet(team, block, monoid, value, place);
+}
+
+void device_combine(struct device_team *team, struct loop_block *block, enum ir_monoid_kind monoid,
+                    struct loop_variable *value, struct loop_variable *place)
+{
+    meet_threads(team, block, monoid, value, place);
+    if (team->cluster > 1)
+        meet_blocks(team, block, monoid, value, place);
 }

@@ -36,6 +36,7 @@ double device_seconds(const struct skeleton_device *device, const struct device_
     double flight = resident * launch->threads * launch->in_flight / FULL_FLIGHT;
     double cached = launch->unique < (double)device->cache / 2 ? CACHE_OVER_MEMORY : 1;
     double moving = launch->bytes / (device->bandwidth * cached * fmin(1, flight));
+    moving = fmax(moving, launch->fetched / (device->bandwidth * CACHE_OVER_MEMORY));
     double computing = launch->operations / device->compute;
     return device->launch + fmax(moving, computing) * whole;
 }

@@ -11,6 +11,7 @@ enum {
     DEVICE_MOVE = 16,        /* bytes a thread moves at once at most */
     DEVICE_TRANSACTION = 32, /* bytes of memory that are moved at least */
     DEVICE_STATIC_SHARED = 48 << 10,
+    DEVICE_MEETINGS = 64, /* times that a cluster combines values in one function */
 };
 
 /* ---- cost (cost.c) ---- */
@@ -21,6 +22,7 @@ struct device_launch { /* one, as the model sees it */
     double registers;  /* of a thread, estimated */
     double shared;     /* bytes of a block */
     double bytes;      /* moved, by transactions */
+    double fetched;    /* that threads ask for, wherever they come from; 0: does not matter */
     double unique;     /* of them different ones: what a cache would have to hold */
     double in_flight;  /* bytes a thread asks for before it waits */
     double operations; /* on f32 */
@@ -43,7 +45,7 @@ void device_slot(const struct skeleton_group *group, struct skeleton_slots *slot
 
 struct device_load {
     const struct loop_buffer *buffer;
-    loop_value load;                     /* as the values have it */
+    loop_value load;                     /* as the values have it; or what was computed */
     const struct loop_buffer *registers; /* that it is kept in */
     bool vector;                         /* its place is a multiple of the vector's length */
 };
@@ -63,6 +65,10 @@ bool device_is_dense(struct arena *arena, loop_value offset, const struct loop_v
 bool device_is_aligned(const struct skeleton_group *group, loop_value offset,
                        const struct nest_chains *const *chains, int chain_lists,
                        const struct loop_variable *along, int elements);
+/* The same whatever sizes are: they were fixed where it matters. */
+bool device_is_aligned_always(struct arena *arena, loop_value offset,
+                              const struct nest_chains *const *chains, int chain_lists,
+                              const struct loop_variable *along, int elements);
 /* `count` elements side by side, as few moves as there can be. */
 void device_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                  const struct loop_buffer *from, loop_value from_offset, int count, bool vector);
@@ -81,8 +87,15 @@ struct device_team {
     int stride, width;
     const struct loop_buffer *shared[4], *places, *now;
     int shared_count;
+    /* Blocks of a cluster that are one team, and where each leaves a value for the others: a place
+     * for each time they combine. 0: the block is alone */
+    int cluster;
+    const struct loop_buffer *left[DEVICE_MEETINGS], *left_places[DEVICE_MEETINGS];
+    int meetings;
 };
 
+/* Declares the shared memory that combining such values takes: before anything else is done. */
+void device_combine_prepare(struct device_team *team, enum ir_monoid_kind monoid, enum dtype dtype);
 bool device_is_indexed(enum ir_monoid_kind monoid);
 struct device_pair device_unit(struct arena *arena, enum ir_monoid_kind monoid, enum dtype dtype);
 /* value = value . other; `place` only for those that have one. */

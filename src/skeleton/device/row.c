@@ -94,6 +94,8 @@ void device_row_collect(struct device_row *row, int pass, struct device_loads *l
             own->place = skeleton_value(values, ir, ir->writes[1].value);
         if (row->reciprocal && !row->is_across)
             own->value = skeleton_reciprocal(row->arena, own->value, along);
+        if (row->reciprocal && row->is_across && row->reduced.count == 1)
+            own->value = skeleton_reciprocal(row->arena, own->value, row->reduced.at[0].variable);
         device_loads_add(row->arena, loads, own->value, along);
     }
 }
@@ -180,6 +182,15 @@ bool device_row_init(struct device_row *row, const struct skeleton_group *group,
         row->smallest = bytes < row->smallest ? bytes : row->smallest;
         row->load_bytes += bytes;
     }
+    row->kept_bytes = row->load_bytes;
+    if (row->row.pass_count > 1) {
+        struct device_loads early = {0};
+        row->kept_bytes = 0;
+        for (int pass = 1; pass < row->row.pass_count; pass++)
+            device_row_collect(row, pass, &early);
+        for (size_t i = 0; i < early.count; i++)
+            row->kept_bytes += (int)dtype_bytes(early.at[i].buffer->dtype);
+    }
     for (int i = 0; i < row->row.stage_count; i++)
         row->stores |= row->row.stages[i].kind == ROW_MAP &&
                        group->needed[row->row.stages[i].stage->writes[0].tensor];
@@ -204,8 +215,17 @@ static bool row_match(const struct skeleton_group *group, struct skeleton_reason
 
 static const char *const SIDES[] = {"along", "across"};
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
-static const char *const KEEPS[] = {"0", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32"};
-enum { KEEP_COUNT = 11, TEAM_KEEP = 8, MOST_KEEP = 24, MOST_SPLIT = 1024 };
+static const char *const LENGTHS[] = {"any", "known"};
+static const char *const KEEPS[] = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",
+                                    "9", "10", "12", "13", "14", "16", "20", "24", "32"};
+static const char *const RESIDENTS[] = {"1", "2", "3", "4", "5", "6", "8", "10", "12", "16"};
+enum {
+    KEEP_COUNT = sizeof KEEPS / sizeof *KEEPS,
+    RESIDENT_COUNT = sizeof RESIDENTS / sizeof *RESIDENTS,
+    TEAM_KEEP = 8,
+    MOST_KEEP = 24,
+    MOST_SPLIT = 1024
+};
 
 void device_row_decide(struct device_row *row, const struct plan_group *plan)
 {
@@ -217,6 +237,9 @@ void device_row_decide(struct device_row *row, const struct plan_group *plan)
     row->keep = (int)plan_number(plan, "keep", 0);
     row->unroll = (int)plan_number(plan, "unroll", 1);
     row->split = (int)plan_number(plan, "split", 1);
+    row->cluster = (int)plan_number(plan, "cluster", 1);
+    row->resident = (int)plan_number(plan, "resident", 1);
+    row->is_known = plan_is(plan, "length", "known");
     row->reciprocal = plan_is(plan, "divide", "reciprocal");
 }
 
@@ -245,18 +268,37 @@ static int64_t power_above(int64_t value)
 }
 
 struct row_seed {
-    int64_t threads, team, keep, unroll, split;
+    int64_t threads, team, keep, unroll, split, cluster;
 };
+
+/* Registers of a thread beside the vectors it holds. */
+enum { OTHER_REGISTERS = 22 };
 
 /* Vectors a thread can keep beside everything else it needs. */
 static int64_t keep_limit(const struct device_row *row, int64_t threads, int elements)
 {
     const struct skeleton_device *device = row->group->target->device;
-    int64_t bytes = (int64_t)row->load_bytes * elements;
-    int64_t registers = device->unit_registers ? device->unit_registers * 9 / 10 / threads : 160;
-    registers = (registers > 220 ? 220 : registers) - 40;
+    int64_t bytes = (int64_t)row->kept_bytes * elements;
+    int64_t registers = device->unit_registers ? device->unit_registers / threads : 160;
+    registers = (registers > 220 ? 220 : registers) - OTHER_REGISTERS;
     int64_t most = registers > 0 && bytes > 0 ? registers * 4 / bytes : 0;
     return most > MOST_KEEP ? MOST_KEEP : most;
+}
+
+/* Rows that are gone over again, and too long for one block to keep: as many blocks as it takes. */
+static void seed_cluster(const struct device_row *row, int64_t steps, int elements,
+                         struct row_seed *seed)
+{
+    const struct skeleton_device *device = row->group->target->device;
+    int64_t most = keep_limit(row, 2 * seed->team, elements); /* two blocks at a time */
+    if (row->row.pass_count == 1 || device->cluster < 2 || most < 1)
+        return;
+    int64_t blocks = 1;
+    while (blocks < device->cluster && steps > blocks * seed->team * most)
+        blocks *= 2;
+    most = keep_limit(row, seed->team, elements);
+    if (steps <= blocks * seed->team * most && row->rows * blocks >= device->units / 2)
+        seed->cluster = blocks;
 }
 
 static struct row_seed seed_along(const struct device_row *row, int elements)
@@ -265,7 +307,7 @@ static struct row_seed seed_along(const struct device_row *row, int elements)
     int64_t steps = (row->length + elements - 1) / elements, most = device->block_threads;
     bool slow = device->warp == 1; /* threads meet in shared memory only */
     most = slow && most > 64 ? 64 : most;
-    struct row_seed seed = {.unroll = 4, .split = 1};
+    struct row_seed seed = {.unroll = 4, .split = 1, .cluster = 1};
     seed.team = power_above((steps + TEAM_KEEP - 1) / TEAM_KEEP);
     seed.team = seed.team < 8 && steps >= 8 ? 8 : seed.team;
     seed.team = seed.team > 512 ? 512 : seed.team;
@@ -274,14 +316,16 @@ static struct row_seed seed_along(const struct device_row *row, int elements)
         seed.team *= 2; /* few rows: more threads for each */
     seed.threads = seed.team < 128 ? 128 : seed.team;
     seed.threads = seed.threads > most ? most : seed.threads;
-    bool few = row->rows < device->units && steps > 8 * seed.team;
+    if (seed.team == seed.threads)
+        seed_cluster(row, steps, elements, &seed);
+    bool few = row->rows < device->units && steps > 8 * seed.team && seed.cluster == 1;
     if (few && row->reduced.count == 1) {
         seed.team = seed.threads = most < 256 ? most : 256;
         while (seed.split < MOST_SPLIT && seed.split * row->rows < 8 * device->units &&
                seed.split * seed.team * 8 < steps)
             seed.split *= 2;
     }
-    int64_t needed = (steps + seed.team - 1) / seed.team;
+    int64_t needed = (steps + seed.team * seed.cluster - 1) / (seed.team * seed.cluster);
     bool again = row->row.pass_count > 1 && seed.split == 1;
     int64_t most_keep = keep_limit(row, seed.threads, elements);
     seed.keep = again && needed <= 2 * most_keep ? needed : 0;
@@ -297,7 +341,7 @@ static struct row_seed seed_across(struct device_row *row, int elements)
 {
     const struct skeleton_device *device = row->group->target->device;
     int64_t columns = nest_extent(&row->row.nest, &row->left.at[row->across]);
-    struct row_seed seed = {.unroll = 4, .split = 1, .threads = 256};
+    struct row_seed seed = {.unroll = 4, .split = 1, .cluster = 1, .threads = 256};
     seed.threads = seed.threads > device->block_threads ? device->block_threads : seed.threads;
     seed.threads = device->warp == 1 && seed.threads > 64 ? 64 : seed.threads;
     seed.team = device->warp == 1 ? 16 : 32;
@@ -320,6 +364,54 @@ static struct row_seed seed_across(struct device_row *row, int elements)
     return seed;
 }
 
+/* What a thread holds at once: what it keeps, and what the last pass reads besides. */
+static double row_registers(const struct device_row *row)
+{
+    int late = row->load_bytes - row->kept_bytes;
+    double vectors = (double)row->keep * row->kept_bytes + (double)row->unroll * late;
+    vectors = fmax(vectors, (double)row->unroll * row->load_bytes);
+    double sums = 4.0 * device_row_sums(row) * row->row.stage_count + 8.0 * row->elements;
+    return OTHER_REGISTERS + (vectors * row->elements + sums - 40) / 4;
+}
+
+/* Blocks that have room on a multiprocessor with these registers. */
+static int64_t resident_seed(const struct device_row *row)
+{
+    const struct skeleton_device *device = row->group->target->device;
+    double registers = ceil(row_registers(row) / 8) * 8;
+    double blocks = fmin(floor(device->unit_registers / (registers * row->threads)),
+                         floor((double)device->unit_threads / row->threads));
+    return blocks < 1 ? 1 : (int64_t)blocks;
+}
+
+static int nearest(const char *const *values, int count, int64_t wanted)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        found = atoi(values[i]) <= wanted ? i : found;
+    return found;
+}
+
+/* Decisions that only some devices leave open. */
+static void open_device(struct device_row *row, const struct row_seed *seed, int keep,
+                        struct skeleton_slots *slots)
+{
+    const struct skeleton_group *group = row->group;
+    const struct skeleton_device *device = group->target->device;
+    if (device->cluster > 1)
+        device_slot(group, slots, "cluster", "blocks that share a row and meet", 1, device->cluster,
+                    seed->cluster);
+    if (device->unit_registers) {
+        row->threads = (int)seed->threads;
+        row->keep = keep;
+        row->unroll = (int)seed->unroll;
+        slots_add(group, slots, "resident", "blocks a multiprocessor should hold", RESIDENTS,
+                  RESIDENT_COUNT, nearest(RESIDENTS, RESIDENT_COUNT, resident_seed(row)));
+    }
+    slots_add(group, slots, "length", "a version for the sizes at hand besides that for any",
+              LENGTHS, 2, device->warp > 1);
+}
+
 static void row_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     const struct skeleton_device *device = group->target->device;
@@ -327,6 +419,7 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     struct skeleton_reason ignored = {""};
     device_row_init(&row, group, loop_kernel_new(group->arena, group->part), &ignored);
     int elements = vector_seed(&row), keep = 0;
+    row.elements = elements;
     struct row_seed seed = row.is_across ? seed_across(&row, elements) : seed_along(&row, elements);
     while (keep + 1 < KEEP_COUNT && atoi(KEEPS[keep]) < seed.keep)
         keep++;
@@ -343,16 +436,10 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     device_slot(group, slots, "unroll", "vectors under way where they are not kept", 1, 16,
                 seed.unroll);
     device_slot(group, slots, "split", "blocks that share a row", 1, MOST_SPLIT, seed.split);
+    open_device(&row, &seed, atoi(KEEPS[keep]), slots);
     slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
-              slots_division_may_differ(group, 0));
-}
-
-static double row_registers(const struct device_row *row)
-{
-    int vectors = row->keep > row->unroll ? row->keep : row->unroll;
-    double bytes = (double)row->load_bytes * row->elements * vectors;
-    bytes += 4.0 * device_row_sums(row) * row->row.stage_count + 8.0 * row->elements;
-    return 30 + bytes / 4;
+              device->warp > 1 ? slots_division_is_smooth(group, 0)
+                               : slots_division_may_differ(group, 0));
 }
 
 static double row_shared(const struct device_row *row)
@@ -368,14 +455,19 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
     if (!device_row_init(&row, group, loop_kernel_new(group->arena, group->part), why_not))
         return false;
     device_row_decide(&row, plan);
-    double most =
-        device->unit_registers ? fmin(230, 0.95 * device->unit_registers / row.threads) : 1024;
+    double most = 1024;
+    if (device->unit_registers)
+        most = fmin(230, (double)device->unit_registers / (row.threads * row.resident));
     if (row.is_across && !row.can_across)
         nest_refuse(why_not, "rows do not lie side by side");
     else if (row.team > row.threads)
         nest_refuse(why_not, "a block has fewer threads than a team");
     else if (row.split > 1 && !row.is_across && row.team != row.threads)
         nest_refuse(why_not, "a block that shares a row is one team");
+    else if (row.cluster > 1 && (row.is_across || row.split > 1 || row.team != row.threads))
+        nest_refuse(why_not, "blocks of a cluster share one row along it, each is a team");
+    else if (row.resident > 1 && row.threads * row.resident > device->unit_threads)
+        nest_refuse(why_not, "a multiprocessor has no more than %d threads", device->unit_threads);
     else if (row.split > 1 && row.keep > 0)
         nest_refuse(why_not, "nothing is kept from launch to launch");
     else if (row_registers(&row) > most)
@@ -411,6 +503,8 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     struct skeleton_cost cost = {0};
     struct device_launch launch = {
         .threads = row.threads, .registers = row_registers(&row), .shared = row_shared(&row)};
+    if (row.resident == 1) /* compilers take what they are not forbidden */
+        launch.registers *= 1.5;
     double points = (double)row.rows * (double)row.length, steps;
     double columns = row.is_across ? (double)nest_extent(&row.row.nest, device_row_lane(&row)) : 1;
     int lanes = row.is_across ? row.threads / row.team : row.team;
@@ -419,11 +513,12 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
         launch.blocks = pieces * (double)row.rows / fmax(columns, 1) * row.split;
         steps = (double)row.length / (lanes * row.split);
     } else {
-        launch.blocks = ceil((double)row.rows * row.team / row.threads) * row.split;
-        steps = (double)row.length / row.elements / (lanes * row.split);
+        launch.blocks = ceil((double)row.rows * row.team / row.threads) * row.split * row.cluster;
+        steps = (double)row.length / row.elements / (lanes * row.split * row.cluster);
     }
     bool kept = row.keep >= steps;
     launch.unique = nest_bytes(&row.row.nest);
+    launch.fetched = points * row.load_bytes;
     launch.bytes = device_bytes(&row.row.nest, device_row_lane(&row), points);
     launch.bytes += reread_bytes(&row, &launch, steps);
     double under_way = fmin(kept ? row.keep : row.unroll, fmax(steps, 1));
@@ -433,7 +528,8 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     /* what teams do besides elements: threads that have none, and combining */
     double threads = launch.blocks * row.threads, waste = steps < 1 ? 1 / steps : 1;
     double meeting = threads * row.row.stage_count * 12 * log2(lanes + 1);
-    launch.operations = cost.operations * waste + points * (3 + 20.0 / row.elements) + meeting;
+    double guards = row.is_known ? 1 + 6.0 / row.elements : 3 + 20.0 / row.elements;
+    launch.operations = cost.operations * waste + points * guards + meeting;
     cost.bytes = launch.bytes;
     cost.vectors = (int)launch.registers;
     cost.seconds = device_seconds(device, &launch);

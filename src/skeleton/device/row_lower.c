@@ -6,54 +6,6 @@
 #include "skeleton/device/row.h"
 #include "skeleton/slots.h"
 
-/* ---- sizes ---- */
-
-static const struct ir_size *product(struct arena *arena, const struct nest_chains *chains,
-                                     int except)
-{
-    const struct ir_size *size = ir_size_constant(arena, 1);
-    for (int i = 0; i < chains->count; i++)
-        if (i != except)
-            size = ir_size_make(arena, IR_SIZE_MUL, size, chains->at[i].extent);
-    return size;
-}
-
-static loop_value count_of(struct device_row *row, const struct nest_chains *chains, int except)
-{
-    return skeleton_size(&row->values, product(row->arena, chains, except));
-}
-
-static loop_value number(struct device_row *row, int64_t value)
-{
-    return loop_integer(row->arena, value);
-}
-
-static void set_place(struct map *places, const struct nest_chain *chain, loop_value value)
-{
-    map_set_bytes(places, &chain->variable, sizeof chain->variable, (void *)value);
-}
-
-/* A number as the indices of chains, all but one, the last fastest. */
-static void unfold(struct device_row *row, struct loop_block *block, struct map *places,
-                   const struct nest_chains *chains, int except, loop_value rest)
-{
-    int first = except == 0 ? 1 : 0;
-    for (int i = chains->count - 1; i >= 0; i--) {
-        const struct nest_chain *chain = &chains->at[i];
-        if (i == except)
-            continue;
-        if (i == first) {
-            set_place(places, chain, rest);
-            return;
-        }
-        loop_value extent = skeleton_size(&row->values, chain->extent);
-        loop_value outer = device_name(block, "rest", device_quotient(row->arena, rest, extent));
-        loop_value own = loop_sub(row->arena, rest, loop_mul(row->arena, outer, extent));
-        set_place(places, chain, device_name(block, chain->variable->name, own));
-        rest = outer;
-    }
-}
-
 /* ---- the thread ---- */
 
 static struct loop_launch launch_of(const struct device_row *row, int split)
@@ -64,13 +16,18 @@ static struct loop_launch launch_of(const struct device_row *row, int split)
     if (row->is_across) {
         blocks = device_blocks(arena, row->left.at[row->across].extent,
                                (int64_t)row->team * row->elements);
-        blocks = ir_size_make(arena, IR_SIZE_MUL, product(arena, &row->left, row->across), blocks);
+        blocks = ir_size_make(arena, IR_SIZE_MUL,
+                              device_row_product(arena, &row->left, row->across), blocks);
     } else {
-        blocks = device_blocks(arena, product(arena, &row->left, -1), row->threads / row->team);
+        blocks = device_blocks(arena, device_row_product(arena, &row->left, -1),
+                               row->threads / row->team);
     }
-    launch.grid[0] = split > 1
-                         ? ir_size_make(arena, IR_SIZE_MUL, blocks, ir_size_constant(arena, split))
+    int64_t shares = (int64_t)split * row->cluster;
+    launch.grid[0] = shares > 1
+                         ? ir_size_make(arena, IR_SIZE_MUL, blocks, ir_size_constant(arena, shares))
                          : blocks;
+    launch.cluster = row->cluster > 1 ? row->cluster : 0;
+    launch.minimum_blocks = row->resident;
     return launch;
 }
 
@@ -78,23 +35,28 @@ static void open_along(struct device_row *row, loop_value block_number)
 {
     struct arena *arena = row->arena;
     struct loop_block *top = row->top;
-    loop_value thread = loop_thread_number(arena, 0), team = number(row, row->team);
+    loop_value thread = loop_thread_number(arena, 0), team = device_row_integer(row, row->team);
     int rows = row->threads / row->team;
     loop_value own = block_number;
     row->lane = device_name(top, "lane", device_remainder(arena, thread, team));
+    if (row->cluster > 1) {
+        loop_value blocks = device_row_integer(row, row->cluster);
+        loop_value own_block = device_remainder(arena, block_number, blocks);
+        row->lane =
+            device_name(top, "lane", loop_add(arena, loop_mul(arena, own_block, team), row->lane));
+        own = device_quotient(arena, block_number, blocks);
+    }
     if (rows > 1) {
-        loop_value count = count_of(row, &row->left, -1);
-        own = loop_add(arena, loop_mul(arena, block_number, number(row, rows)),
+        loop_value count = device_row_count(row, &row->left, -1);
+        own = loop_add(arena, loop_mul(arena, block_number, device_row_integer(row, rows)),
                        device_quotient(arena, thread, team));
         own = device_name(top, "own", own);
         row->inside = device_name(top, "inside", loop_less(arena, own, count));
-        own = loop_min(arena, own, loop_sub(arena, count, number(row, 1)));
+        own = loop_min(arena, own, loop_sub(arena, count, device_row_integer(row, 1)));
     }
     row->row_number = device_name(top, "row", own);
-    unfold(row, top, &row->places, &row->left, -1, row->row_number);
-    row->element = number(row, 0);
-    row->combining.stride = 1;
-    row->combining.width = row->team;
+    device_row_unfold(row, top, &row->places, &row->left, -1, row->row_number);
+    row->element = device_row_integer(row, 0);
 }
 
 static void open_across(struct device_row *row, loop_value block_number)
@@ -102,23 +64,23 @@ static void open_across(struct device_row *row, loop_value block_number)
     struct arena *arena = row->arena;
     struct loop_block *top = row->top;
     const struct nest_chain *lane = device_row_lane(row);
-    loop_value thread = loop_thread_number(arena, 0), team = number(row, row->team);
+    loop_value thread = loop_thread_number(arena, 0), team = device_row_integer(row, row->team);
     loop_value extent = skeleton_size(&row->values, lane->extent);
     int64_t tile = (int64_t)row->team * row->elements;
     loop_value pieces =
-        device_quotient(arena, loop_add(arena, extent, number(row, tile - 1)), number(row, tile));
+        device_quotient(arena, loop_add(arena, extent, device_row_integer(row, tile - 1)),
+                        device_row_integer(row, tile));
     pieces = device_name(top, "pieces", pieces);
     loop_value other = device_name(top, "outer", device_quotient(arena, block_number, pieces));
     loop_value piece = loop_sub(arena, block_number, loop_mul(arena, other, pieces));
     loop_value column =
         loop_add(arena, loop_mul(arena, piece, team), device_remainder(arena, thread, team));
     row->lane = device_name(top, "lane", device_quotient(arena, thread, team));
-    row->column = device_name(top, "column", loop_mul(arena, column, number(row, row->elements)));
+    row->column =
+        device_name(top, "column", loop_mul(arena, column, device_row_integer(row, row->elements)));
     row->row_number =
         device_name(top, "row", loop_add(arena, loop_mul(arena, other, extent), row->column));
-    unfold(row, top, &row->places, &row->left, row->across, other);
-    row->combining.stride = row->team;
-    row->combining.width = row->threads / row->team;
+    device_row_unfold(row, top, &row->places, &row->left, row->across, other);
 }
 
 /* The variable that stands for which of its rows a thread means. */
@@ -129,22 +91,44 @@ static struct loop_variable *element_variable(struct arena *arena)
     return variable;
 }
 
+/* Launch and shared memory of a function. */
 static void begin(struct device_row *row, const char *name, int split)
 {
-    struct arena *arena = row->arena;
     struct loop_launch launch = launch_of(row, split);
-    row->top = loop_launch(row->kernel, name, slots_note(row->group), &launch);
-    row->combining = (struct device_team){
-        .device = row->group->target->device, .top = row->top, .threads = row->threads};
+    row->body = loop_launch(row->kernel, name, slots_note(row->group), &launch);
+    row->combining = (struct device_team){.device = row->group->target->device,
+                                          .top = row->body,
+                                          .threads = row->threads,
+                                          .cluster = row->cluster};
+    row->combining.stride = row->is_across ? row->team : 1;
+    row->combining.width = row->is_across ? row->threads / row->team : row->team;
+    for (int i = 0; i < row->row.stage_count; i++) {
+        const struct ir_stage *ir = row->row.stages[i].stage;
+        if (row->row.stages[i].kind == ROW_REDUCE)
+            device_combine_prepare(&row->combining, ir->monoid->kind,
+                                   ir->nodes.at[ir->writes[0].value].type);
+    }
+}
+
+/* Which row is this thread's, in the block of statements that follow. */
+static void open_thread(struct device_row *row, struct loop_block *top, int split)
+{
+    struct arena *arena = row->arena;
+    row->top = top;
     row->kept = (struct device_loads){0};
     row->places = map_new(arena);
     row->inside = row->part = NULL;
+    row->which = element_variable(arena);
+    row->combining.meetings = 0;
+    row->stride = row->combining.width * row->cluster;
+    for (int i = 0; i < row->row.stage_count; i++)
+        row->stages[i].computed = NULL;
     loop_value block_number = loop_block_number(arena, 0);
     if (split > 1) {
-        loop_value shares = number(row, split);
-        row->part = device_name(row->top, "part", device_remainder(arena, block_number, shares));
+        loop_value shares = device_row_integer(row, split);
+        row->part = device_name(top, "part", device_remainder(arena, block_number, shares));
         block_number =
-            device_name(row->top, "whole_block", device_quotient(arena, block_number, shares));
+            device_name(top, "whole_block", device_quotient(arena, block_number, shares));
     }
     if (row->is_across)
         open_across(row, block_number);
@@ -152,273 +136,7 @@ static void begin(struct device_row *row, const char *name, int split)
         open_along(row, block_number);
 }
 
-/* ---- steps ---- */
-
-struct step {
-    struct map places;
-    loop_value from;  /* along the lane chain */
-    loop_value some;  /* whether there is such a step */
-    loop_value whole; /* and its vector is whole and aligned */
-};
-
-static loop_value lane_extent(struct device_row *row)
-{
-    return skeleton_size(&row->values, device_row_lane(row)->extent);
-}
-
-/* Vectors of a row; across: its elements. */
-static loop_value step_count(struct device_row *row)
-{
-    struct arena *arena = row->arena;
-    if (row->is_across)
-        return count_of(row, &row->reduced, -1);
-    loop_value vectors = lane_extent(row);
-    if (row->elements > 1)
-        vectors = device_quotient(arena, loop_add(arena, vectors, number(row, row->elements - 1)),
-                                  number(row, row->elements));
-    return row->reduced.count == 1
-               ? vectors
-               : loop_mul(arena, count_of(row, &row->reduced, row->reduced.count - 1), vectors);
-}
-
-static void copy_places(struct map *to, const struct map *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        map_set_bytes(to, from->entries[i].key, from->entries[i].length, from->entries[i].value);
-}
-
-struct walk { /* what is done at each step of a pass */
-    struct device_loads *loads;
-    int pass;
-    bool aligned_stores[ROW_MAX_STAGES];
-    struct loop_variable *element;
-};
-
-static bool stores_in(const struct device_row *row, const struct walk *walk, int stage)
-{
-    return row->row.stages[stage].kind == ROW_MAP &&
-           row_in_pass(&row->row.stages[stage], walk->pass) && row->stages[stage].offset &&
-           row->group->needed[row->row.stages[stage].stage->writes[0].tensor];
-}
-
-static loop_value step_aligned(struct device_row *row, const struct walk *walk,
-                               const struct step *step)
-{
-    struct arena *arena = row->arena;
-    loop_value bits = NULL;
-    size_t loads = walk->loads->count, count = loads + (size_t)row->row.stage_count;
-    for (size_t i = 0; i < count && row->elements > 1; i++) {
-        int stage = (int)(i - loads);
-        bool vector = i < loads ? walk->loads->at[i].vector
-                                : stores_in(row, walk, stage) && walk->aligned_stores[stage];
-        if (!vector)
-            continue;
-        loop_value offset = i < loads ? walk->loads->at[i].load->offset : row->stages[stage].offset;
-        offset = loop_replace(arena, offset, &step->places);
-        if (!bits || !loop_equal(bits, offset)) /* often all are the same */
-            bits = bits ? loop_apply(arena, IR_BITOR, bits, offset, NULL) : offset;
-    }
-    if (!bits)
-        return NULL;
-    bits = loop_apply(arena, IR_BITAND, bits, number(row, row->elements - 1), NULL);
-    return loop_apply(arena, IR_EQ, bits, number(row, 0), NULL);
-}
-
-static struct step step_at(struct device_row *row, const struct walk *walk,
-                           struct loop_block *block, loop_value at)
-{
-    struct arena *arena = row->arena;
-    struct step step = {.places = map_new(arena)};
-    int inner = row->reduced.count - 1;
-    copy_places(&step.places, &row->places);
-    at = device_name(block, "at", at);
-    step.some = loop_less(arena, at, step_count(row));
-    if (row->is_across) {
-        unfold(row, block, &step.places, &row->reduced, -1, at);
-        step.from = row->column;
-    } else {
-        loop_value vector = at;
-        if (row->reduced.count > 1) {
-            loop_value extent = lane_extent(row);
-            loop_value vectors = device_name(
-                block, "vectors",
-                device_quotient(arena, loop_add(arena, extent, number(row, row->elements - 1)),
-                                number(row, row->elements)));
-            loop_value outer = device_name(block, "outer", device_quotient(arena, at, vectors));
-            vector = loop_sub(arena, at, loop_mul(arena, outer, vectors));
-            unfold(row, block, &step.places, &row->reduced, inner, outer);
-        }
-        step.from = device_name(block, row->reduced.at[inner].variable->name,
-                                loop_mul(arena, vector, number(row, row->elements)));
-    }
-    set_place(&step.places, device_row_lane(row), step.from);
-    loop_value end = loop_add(arena, step.from, number(row, row->elements));
-    loop_value whole = loop_apply(arena, IR_LE, end, lane_extent(row), NULL);
-    if (row->is_across || row->reduced.count > 1)
-        whole = device_and(arena, step.some, whole);
-    step.whole =
-        device_name(block, "whole", device_and(arena, whole, step_aligned(row, walk, &step)));
-    return step;
-}
-
-static void load_step(struct device_row *row, const struct walk *walk, struct loop_block *block,
-                      const struct step *step, loop_value item, const bool *wanted)
-{
-    struct arena *arena = row->arena;
-    struct loop_block *whole = loop_if(block, step->whole), *rest = NULL, *some = NULL;
-    struct loop_variable *counter;
-    struct map places = map_new(arena);
-    loop_value first = loop_mul(arena, item, number(row, row->elements)), at = NULL;
-    for (size_t i = 0; i < walk->loads->count; i++) {
-        const struct device_load *load = &walk->loads->at[i];
-        if (!wanted[i])
-            continue;
-        device_move(whole, load->registers, first, load->buffer,
-                    loop_replace(arena, load->load->offset, &step->places), row->elements,
-                    load->vector);
-        if (row->elements == 1)
-            continue;
-        if (!rest) {
-            rest = loop_else(block);
-            some = loop_if(rest, step->some);
-            some = loop_for(some, LOOP_UNROLL, "element", number(row, 0),
-                            number(row, row->elements), NULL, &counter);
-            loop_value place = loop_add(arena, step->from, loop_of(arena, counter));
-            some = loop_if(some, loop_less(arena, place, lane_extent(row)));
-            copy_places(&places, &step->places);
-            set_place(&places, device_row_lane(row), place);
-            at = loop_add(arena, first, loop_of(arena, counter));
-        }
-        loop_move(some, load->registers, at, load->buffer,
-                  loop_replace(arena, load->load->offset, &places), 1);
-    }
-}
-
-/* One element: sums go on, results are stored. `made`: where vectors of results are gathered. */
-static void do_element(struct device_row *row, const struct walk *walk, struct loop_block *block,
-                       const struct map *places, loop_value register_place, loop_value element,
-                       const struct loop_buffer *const *made)
-{
-    struct arena *arena = row->arena;
-    int count = row->row.stage_count;
-    loop_value *values = arena_array(arena, 3 * (size_t)count, sizeof *values);
-    int *stages = arena_array(arena, (size_t)count, sizeof *stages), used = 0, total = 0;
-    for (int i = 0; i < count; i++) {
-        struct device_row_stage *own = &row->stages[i];
-        bool map = stores_in(row, walk, i);
-        bool reduce =
-            row->row.stages[i].kind == ROW_REDUCE && row->row.stages[i].pass == walk->pass;
-        if (!map && !reduce)
-            continue;
-        loop_value value = device_loads_use(arena, walk->loads, own->value, register_place);
-        values[total++] = loop_replace(arena, value, places);
-        if (map || own->place)
-            values[total++] = loop_replace(arena, map ? own->offset : own->place, places);
-        stages[used++] = i;
-    }
-    skeleton_share(block, values, total);
-    loop_value sum = row->is_across ? element : number(row, 0);
-    for (int k = 0, at = 0; k < used; k++) {
-        struct device_row_stage *own = &row->stages[stages[k]];
-        const struct ir_stage *ir = row->row.stages[stages[k]].stage;
-        loop_value value = values[at++];
-        if (row->row.stages[stages[k]].kind == ROW_MAP) {
-            loop_value offset = values[at++];
-            bool vector = made[stages[k]] != NULL;
-            struct loop_statement *store = loop_store(block, vector ? made[stages[k]] : own->buffer,
-                                                      vector ? element : offset, value);
-            store->mask = vector ? NULL : row->inside;
-        } else if (own->place) {
-            struct loop_variable *best =
-                loop_let(block, "best", loop_load(arena, own->sums, sum, 1));
-            struct loop_variable *place =
-                loop_let(block, "best_place", loop_load(arena, own->places, sum, 1));
-            device_combine_one(block, ir->monoid->kind, best, place,
-                               (struct device_pair){value, values[at++]});
-            loop_store(block, own->sums, sum, loop_of(arena, best));
-            loop_store(block, own->places, sum, loop_of(arena, place));
-        } else {
-            loop_value old = loop_load(arena, own->sums, sum, 1);
-            loop_store(block, own->sums, sum, loop_combine(arena, ir->monoid->kind, old, value));
-        }
-    }
-}
-
-static void do_step(struct device_row *row, const struct walk *walk, struct loop_block *block,
-                    const struct step *step, loop_value item, bool whole)
-{
-    struct arena *arena = row->arena;
-    const struct loop_buffer **made =
-        arena_array(arena, (size_t)row->row.stage_count, sizeof *made);
-    struct loop_block *body = block;
-    struct map places = map_new(arena);
-    loop_value element = number(row, 0);
-    bool several = row->elements > 1;
-    for (int i = 0; i < row->row.stage_count && whole && several; i++)
-        if (stores_in(row, walk, i) && walk->aligned_stores[i])
-            made[i] = loop_stack(block, arena_printf(arena, "%s_here", row->stages[i].buffer->name),
-                                 row->stages[i].buffer->dtype, 1, row->elements);
-    if (several) {
-        struct loop_variable *counter;
-        body = loop_for(block, LOOP_UNROLL, "element", element, number(row, row->elements), NULL,
-                        &counter);
-        element = loop_of(arena, counter);
-    }
-    loop_value place = loop_add(arena, step->from, element);
-    if (!whole)
-        body = loop_if(body, loop_less(arena, place, lane_extent(row)));
-    copy_places(&places, &step->places);
-    set_place(&places, device_row_lane(row), place);
-    map_set_bytes(&places, &walk->element, sizeof walk->element, (void *)element);
-    do_element(row, walk, body, &places,
-               loop_add(arena, loop_mul(arena, item, number(row, row->elements)), element), element,
-               made);
-    for (int i = 0; i < row->row.stage_count; i++) {
-        if (!made[i])
-            continue;
-        struct loop_block *guarded = row->inside ? loop_if(block, row->inside) : block;
-        device_move(guarded, row->stages[i].buffer,
-                    loop_replace(arena, row->stages[i].offset, &step->places), made[i],
-                    number(row, 0), row->elements, true);
-    }
-}
-
-/* `count` steps, `stride` apart: first all loads, then all that is computed. */
-static void do_steps(struct device_row *row, const struct walk *walk, struct loop_block *block,
-                     loop_value first, loop_value stride, int count, const bool *wanted)
-{
-    struct arena *arena = row->arena;
-    bool any = false;
-    for (size_t i = 0; i < walk->loads->count; i++)
-        any |= wanted[i];
-    for (int phase = any ? 0 : 1; phase < 2; phase++) {
-        struct loop_variable *counter;
-        struct loop_block *body = block;
-        loop_value item = number(row, 0);
-        if (count > 1) {
-            body = loop_for(block, LOOP_UNROLL, "item", item, number(row, count), NULL, &counter);
-            item = loop_of(arena, counter);
-        } else {
-            body = loop_if(block, loop_bool(arena, true)); /* a scope for its names */
-        }
-        struct step step =
-            step_at(row, walk, body, loop_add(arena, first, loop_mul(arena, item, stride)));
-        if (phase == 0) {
-            load_step(row, walk, body, &step, item, wanted);
-            continue;
-        }
-        do_step(row, walk, loop_if(body, step.whole), &step, item, true);
-        if (row->elements > 1)
-            do_step(row, walk, loop_if(loop_else(body), step.some), &step, item, false);
-    }
-}
-
 /* ---- sums ---- */
-
-static bool is_sum(const struct device_row *row, int stage, int pass)
-{
-    return row->row.stages[stage].kind == ROW_REDUCE && row->row.stages[stage].pass == pass;
-}
 
 static void open_sums(struct device_row *row, int stage)
 {
@@ -434,9 +152,9 @@ static void open_sums(struct device_row *row, int stage)
         own->places =
             loop_stack(row->top, part->tensors[ir->writes[1].tensor].name, DTYPE_I64, 1, count);
     for (int e = 0; e < count; e++) {
-        loop_store(row->top, own->sums, number(row, e), unit.value);
+        loop_store(row->top, own->sums, device_row_integer(row, e), unit.value);
         if (own->places)
-            loop_store(row->top, own->places, number(row, e), unit.place);
+            loop_store(row->top, own->places, device_row_integer(row, e), unit.place);
     }
 }
 
@@ -447,7 +165,7 @@ static void join_sums(struct device_row *row, int stage, bool final)
     struct device_row_stage *own = &row->stages[stage];
     const struct ir_stage *ir = row->row.stages[stage].stage;
     for (int e = 0; e < device_row_sums(row); e++) {
-        loop_value at = number(row, e);
+        loop_value at = device_row_integer(row, e);
         struct loop_variable *place = NULL;
         struct loop_variable *value =
             loop_let(row->top, "joined", loop_load(arena, own->sums, at, 1));
@@ -467,7 +185,7 @@ static void join_sums(struct device_row *row, int stage, bool final)
 static loop_value partial_place(struct device_row *row, loop_value part, loop_value element)
 {
     struct arena *arena = row->arena;
-    loop_value rows = count_of(row, &row->left, -1);
+    loop_value rows = device_row_count(row, &row->left, -1);
     return loop_add(arena, loop_mul(arena, part, rows), loop_add(arena, row->row_number, element));
 }
 
@@ -475,7 +193,8 @@ static loop_value in_columns(struct device_row *row, loop_value element)
 {
     if (!row->is_across)
         return row->inside;
-    return loop_less(row->arena, loop_add(row->arena, row->column, element), lane_extent(row));
+    return loop_less(row->arena, loop_add(row->arena, row->column, element),
+                     device_row_extent(row));
 }
 
 static void leave_sums(struct device_row *row, int stage)
@@ -483,9 +202,9 @@ static void leave_sums(struct device_row *row, int stage)
     struct arena *arena = row->arena;
     struct device_row_stage *own = &row->stages[stage];
     struct loop_block *first =
-        loop_if(row->top, loop_apply(arena, IR_EQ, row->lane, number(row, 0), NULL));
+        loop_if(row->top, loop_apply(arena, IR_EQ, row->lane, device_row_integer(row, 0), NULL));
     for (int e = 0; e < device_row_sums(row); e++) {
-        loop_value at = number(row, e), place = partial_place(row, row->part, at);
+        loop_value at = device_row_integer(row, e), place = partial_place(row, row->part, at);
         loop_store(first, own->partial, place, loop_load(arena, own->sums, at, 1))->mask =
             in_columns(row, at);
         if (own->places)
@@ -503,10 +222,11 @@ static void take_sums(struct device_row *row, int stage)
     struct loop_variable *counter;
     open_sums(row, stage);
     struct loop_block *body =
-        loop_for(row->top, LOOP_SERIAL, "part", row->lane, number(row, row->split),
-                 number(row, row->combining.width), &counter);
+        loop_for(row->top, LOOP_SERIAL, "part", row->lane, device_row_integer(row, row->split),
+                 device_row_integer(row, row->combining.width), &counter);
     for (int e = 0; e < device_row_sums(row); e++) {
-        loop_value at = number(row, e), place = partial_place(row, loop_of(arena, counter), at);
+        loop_value at = device_row_integer(row, e),
+                   place = partial_place(row, loop_of(arena, counter), at);
         loop_value exists = in_columns(row, at);
         struct loop_block *guarded = exists ? loop_if(body, exists) : body;
         struct loop_variable *value =
@@ -525,57 +245,6 @@ static void take_sums(struct device_row *row, int stage)
     join_sums(row, stage, true);
 }
 
-/* ---- passes ---- */
-
-static void walk_pass(struct device_row *row, int pass)
-{
-    struct arena *arena = row->arena;
-    struct device_loads loads = {0};
-    struct walk walk = {.loads = &loads, .pass = pass, .element = element_variable(arena)};
-    if (row->is_across)
-        row->element = loop_of(arena, walk.element);
-    device_row_collect(row, pass, &loads);
-    device_row_align(row, &loads);
-    for (int i = 0; i < row->row.stage_count; i++) {
-        if (is_sum(row, i, pass))
-            open_sums(row, i);
-        if (stores_in(row, &walk, i))
-            walk.aligned_stores[i] = device_row_store_aligned(row, &row->stages[i]);
-    }
-    bool *wanted = arena_array(arena, loads.count + 1, sizeof *wanted);
-    loop_value first = row->lane, stride = number(row, row->combining.width);
-    if (row->part) {
-        first = loop_add(arena, loop_mul(arena, row->part, stride), row->lane);
-        stride = number(row, (int64_t)row->split * row->combining.width);
-    }
-    for (size_t i = 0; i < loads.count && row->keep; i++) {
-        for (size_t k = 0; k < row->kept.count; k++)
-            if (loop_equal(row->kept.at[k].load, loads.at[i].load))
-                loads.at[i].registers = row->kept.at[k].registers;
-        wanted[i] = !loads.at[i].registers;
-        if (!wanted[i])
-            continue;
-        loads.at[i].registers =
-            loop_stack(row->top, arena_printf(arena, "%s_kept", loads.at[i].buffer->name),
-                       loads.at[i].buffer->dtype, 1, (int64_t)row->keep * row->elements);
-        vector_push(arena, &row->kept, loads.at[i]);
-    }
-    if (row->keep)
-        do_steps(row, &walk, row->top, first, stride, row->keep, wanted);
-    struct loop_variable *counter;
-    struct loop_block *body =
-        loop_for(row->top, LOOP_SERIAL, "step",
-                 loop_add(arena, first, loop_mul(arena, stride, number(row, row->keep))),
-                 step_count(row), loop_mul(arena, stride, number(row, row->unroll)), &counter);
-    for (size_t i = 0; i < loads.count; i++) {
-        wanted[i] = true;
-        loads.at[i].registers =
-            loop_stack(body, arena_printf(arena, "%s_here", loads.at[i].buffer->name),
-                       loads.at[i].buffer->dtype, 1, (int64_t)row->unroll * row->elements);
-    }
-    do_steps(row, &walk, body, loop_of(arena, counter), stride, row->unroll, wanted);
-}
-
 /* Values of rows that someone else reads, by the first thread of each team. */
 static void store_values(struct device_row *row)
 {
@@ -584,11 +253,12 @@ static void store_values(struct device_row *row)
     struct loop_block *first = NULL;
     for (int e = 0; e < device_row_sums(row); e++) {
         struct map places = map_new(arena);
-        row->element = number(row, e);
+        row->element = device_row_integer(row, e);
         values->memo = NULL;
-        copy_places(&places, &row->places);
+        device_row_copy_places(&places, &row->places);
         if (row->is_across)
-            set_place(&places, device_row_lane(row), loop_add(arena, row->column, row->element));
+            device_row_place(&places, device_row_lane(row),
+                             loop_add(arena, row->column, row->element));
         for (int i = 0; i < row->row.stage_count; i++) {
             const struct ir_stage *ir = row->row.stages[i].stage;
             for (int w = 0; row->row.stages[i].kind != ROW_MAP && w < ir->write_count; w++) {
@@ -597,8 +267,8 @@ static void store_values(struct device_row *row)
                 if (!row->group->needed[tensor])
                     continue;
                 if (!first)
-                    first = loop_if(row->top,
-                                    loop_apply(arena, IR_EQ, row->lane, number(row, 0), NULL));
+                    first = loop_if(row->top, loop_apply(arena, IR_EQ, row->lane,
+                                                         device_row_integer(row, 0), NULL));
                 for (int d = 0; d < row->group->part->tensors[tensor].rank; d++)
                     at[d] = skeleton_value(values, ir, ir->writes[w].at[d]);
                 loop_value offset = skeleton_offset(values, tensor, at);
@@ -628,11 +298,141 @@ static bool has_values(const struct device_row *row)
     return any;
 }
 
+/* ---- versions ---- */
+
+static void add_symbols(const struct skeleton_group *group, const struct ir_size *size, bool *found)
+{
+    if (!size || size->op == IR_SIZE_CONSTANT)
+        return;
+    if (size->op != IR_SIZE_SYMBOL) {
+        add_symbols(group, size->a, found);
+        add_symbols(group, size->b, found);
+        return;
+    }
+    const struct ir_size *definition = group->part->symbols[size->symbol].definition;
+    for (int i = 0; i < group->fix_count; i++)
+        if (group->fixes[i].symbol == size->symbol)
+            return;
+    if (definition)
+        add_symbols(group, definition, found);
+    else
+        found[size->symbol] = true;
+}
+
+/* The row with all sizes fixed that say where elements of a row lie, and the condition under which
+ * they are those; NULL: always. */
+static loop_value fix_sizes(const struct device_row *row, struct device_row *fixed)
+{
+    struct arena *arena = row->arena;
+    const struct skeleton_group *group = row->group;
+    const struct ir_part *part = group->part;
+    struct skeleton_group *known = arena_new(arena, struct skeleton_group);
+    bool *found = arena_array(arena, (size_t)part->symbol_count + 1, sizeof *found);
+    for (int i = 0; i < row->reduced.count; i++)
+        add_symbols(group, row->reduced.at[i].extent, found);
+    for (int i = 0; i < row->left.count; i++)
+        if (i > 0 || (row->is_across && row->across == 0))
+            add_symbols(group, row->left.at[i].extent, found);
+    struct plan_fix *fixes =
+        arena_array(arena, (size_t)(group->fix_count + part->symbol_count), sizeof *fixes);
+    loop_value condition = NULL;
+    int count = 0;
+    for (; count < group->fix_count; count++)
+        fixes[count] = group->fixes[count];
+    for (int i = 0; i < part->symbol_count; i++) {
+        if (!found[i])
+            continue;
+        fixes[count++] = (struct plan_fix){.symbol = i, .value = group->binding->sizes[i]};
+        loop_value size = loop_size(arena, part, ir_size_symbol(arena, i));
+        loop_value value = loop_integer(arena, group->binding->sizes[i]);
+        condition = device_and(arena, condition, loop_apply(arena, IR_EQ, size, value, NULL));
+    }
+    struct skeleton_reason ignored = {""};
+    *known = *group;
+    known->fixes = fixes;
+    known->fix_count = count;
+    device_row_init(fixed, known, row->kernel, &ignored);
+    device_row_decide(fixed, row->plan);
+    fixed->across = row->across;
+    fixed->body = row->body;
+    fixed->combining = row->combining;
+    for (int i = 0; i < row->row.stage_count; i++) {
+        fixed->stages[i].partial = row->stages[i].partial;
+        fixed->stages[i].partial_places = row->stages[i].partial_places;
+    }
+    return condition;
+}
+
+/* A function, for the sizes at hand and for all others if so decided; `write` writes it, for a pass
+ * or a whole row. */
+static void write_versions(struct device_row *row, const char *name, int split, int pass,
+                           void (*write)(struct device_row *row, int pass))
+{
+    begin(row, name, split);
+    loop_value condition = NULL;
+    if (row->is_known) {
+        struct device_row fixed;
+        condition = fix_sizes(row, &fixed);
+        open_thread(&fixed, condition ? loop_if(row->body, condition) : row->body, split);
+        write(&fixed, pass);
+    }
+    if (!row->is_known || condition) {
+        struct device_row other = *row;
+        other.values.context = &other;
+        if (row->is_known) /* few registers, whatever the sizes */
+            other.keep = 0, other.unroll = 1;
+        open_thread(&other, condition ? loop_else(row->body) : row->body, split);
+        write(&other, pass);
+    }
+    if (row->cluster > 1)
+        loop_cluster_barrier(row->body); /* nobody leaves while others read what he left */
+    loop_prune(row->body);
+}
+
+static void open_pass(struct device_row *row, int pass)
+{
+    for (int i = 0; i < row->row.stage_count; i++)
+        if (device_row_sums_in(row, i, pass))
+            open_sums(row, i);
+    device_row_walk(row, pass);
+}
+
+/* What blocks that share a row do in one pass; beyond the last: values of rows are stored. */
+static void write_share(struct device_row *row, int pass)
+{
+    for (int i = 0; i < row->row.stage_count; i++)
+        if (row->row.stages[i].kind == ROW_REDUCE && row->row.stages[i].pass < pass)
+            take_sums(row, i);
+    if (pass > row->row.pass_count) {
+        store_values(row);
+        return;
+    }
+    open_pass(row, pass);
+    for (int i = 0; i < row->row.stage_count; i++) {
+        if (!device_row_sums_in(row, i, pass))
+            continue;
+        join_sums(row, i, false);
+        leave_sums(row, i);
+    }
+}
+
+static void write_rows(struct device_row *row, int pass)
+{
+    for (pass = 1; pass <= row->row.pass_count; pass++) {
+        open_pass(row, pass);
+        for (int i = 0; i < row->row.stage_count; i++)
+            if (device_row_sums_in(row, i, pass))
+                join_sums(row, i, true);
+    }
+    store_values(row);
+}
+
 static void lower_split(struct device_row *row)
 {
     struct arena *arena = row->arena;
-    const struct ir_size *count = ir_size_make(arena, IR_SIZE_MUL, product(arena, &row->left, -1),
-                                               ir_size_constant(arena, row->split));
+    const struct ir_size *count =
+        ir_size_make(arena, IR_SIZE_MUL, device_row_product(arena, &row->left, -1),
+                     ir_size_constant(arena, row->split));
     for (int i = 0; i < row->row.stage_count; i++) {
         const struct ir_stage *ir = row->row.stages[i].stage;
         if (row->row.stages[i].kind != ROW_REDUCE)
@@ -646,23 +446,9 @@ static void lower_split(struct device_row *row)
     }
     for (int pass = 1; pass <= row->row.pass_count + has_values(row); pass++) {
         bool last = pass > row->row.pass_count;
-        begin(row, last ? row->plan->name : arena_printf(arena, "%s_%d", row->plan->name, pass),
-              last ? 1 : row->split);
-        for (int i = 0; i < row->row.stage_count; i++)
-            if (row->row.stages[i].kind == ROW_REDUCE && row->row.stages[i].pass < pass)
-                take_sums(row, i);
-        if (last) {
-            store_values(row);
-        } else {
-            walk_pass(row, pass);
-            for (int i = 0; i < row->row.stage_count; i++) {
-                if (!is_sum(row, i, pass))
-                    continue;
-                join_sums(row, i, false);
-                leave_sums(row, i);
-            }
-        }
-        loop_prune(row->top);
+        write_versions(row,
+                       last ? row->plan->name : arena_printf(arena, "%s_%d", row->plan->name, pass),
+                       last ? 1 : row->split, pass, write_share);
     }
 }
 
@@ -673,17 +459,8 @@ void device_row_lower(const struct skeleton_group *group, const struct plan_grou
     struct skeleton_reason ignored = {""};
     device_row_init(&row, group, kernel, &ignored);
     device_row_decide(&row, plan);
-    if (row.split > 1) {
+    if (row.split > 1)
         lower_split(&row);
-        return;
-    }
-    begin(&row, plan->name, 1);
-    for (int pass = 1; pass <= row.row.pass_count; pass++) {
-        walk_pass(&row, pass);
-        for (int i = 0; i < row.row.stage_count; i++)
-            if (is_sum(&row, i, pass))
-                join_sums(&row, i, true);
-    }
-    store_values(&row);
-    loop_prune(row.top);
+    else
+        write_versions(&row, plan->name, 1, 0, write_rows);
 }

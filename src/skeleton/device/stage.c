@@ -51,12 +51,12 @@ static loop_value use(struct using *using, loop_value value)
     if (known)
         return known;
     loop_value result = value;
-    for (size_t i = 0; value->op == LOOP_LOAD && i < using->loads->count; i++) {
+    for (size_t i = 0; i < using->loads->count; i++) {
         const struct device_load *load = &using->loads->at[i];
         if (load->registers && loop_equal(load->load, value))
             result = loop_load(using->arena, load->registers, using->place, 1);
     }
-    if (value->op == LOOP_APPLY) {
+    if (value->op == LOOP_APPLY && result == value) {
         loop_value a = use(using, value->a), b = use(using, value->b), c = use(using, value->c);
         if (a != value->a || b != value->b || c != value->c)
             result = loop_rebuild(using->arena, value, a, b, c);
@@ -74,16 +74,19 @@ loop_value device_loads_use(struct arena *arena, const struct device_loads *load
 
 /* ---- alignment at the sizes to be good at ---- */
 
-/* The value with all variables but sizes at 0. False: it depends on more. */
+/* The value with all variables but sizes at 0; without a group, where it has no sizes. False: it
+ * depends on more. */
 static bool evaluate(const struct skeleton_group *group, loop_value value, int64_t *out)
 {
     int64_t a = 0, b = 0;
     switch (value->op) {
     case LOOP_INTEGER: *out = value->integer; return true;
     case LOOP_VARIABLE:
-        *out = value->variable->kind == LOOP_SYMBOL ? group->binding->sizes[value->variable->number]
-                                                    : 0;
-        return value->variable->kind != LOOP_SCALAR;
+        *out = value->variable->kind == LOOP_SYMBOL && group
+                   ? group->binding->sizes[value->variable->number]
+                   : 0;
+        return value->variable->kind != LOOP_SCALAR &&
+               (group || value->variable->kind != LOOP_SYMBOL);
     case LOOP_APPLY:
         if (!evaluate(group, value->a, &a) || (value->b && !evaluate(group, value->b, &b)))
             return false;
@@ -99,7 +102,7 @@ static bool evaluate(const struct skeleton_group *group, loop_value value, int64
     }
 }
 
-bool device_is_aligned(const struct skeleton_group *group, loop_value offset,
+static bool is_aligned(struct arena *arena, const struct skeleton_group *group, loop_value offset,
                        const struct nest_chains *const *chains, int chain_lists,
                        const struct loop_variable *along, int elements)
 {
@@ -111,12 +114,26 @@ bool device_is_aligned(const struct skeleton_group *group, loop_value offset,
             const struct loop_variable *variable = chains[list]->at[i].variable;
             if (variable == along)
                 continue;
-            loop_value step = loop_step(group->arena, offset, variable);
+            loop_value step = loop_step(arena, offset, variable);
             if (!step || !evaluate(group, step, &value) || value % elements != 0)
                 return false;
         }
     }
     return true;
+}
+
+bool device_is_aligned(const struct skeleton_group *group, loop_value offset,
+                       const struct nest_chains *const *chains, int chain_lists,
+                       const struct loop_variable *along, int elements)
+{
+    return is_aligned(group->arena, group, offset, chains, chain_lists, along, elements);
+}
+
+bool device_is_aligned_always(struct arena *arena, loop_value offset,
+                              const struct nest_chains *const *chains, int chain_lists,
+                              const struct loop_variable *along, int elements)
+{
+    return is_aligned(arena, NULL, offset, chains, chain_lists, along, elements);
 }
 
 /* ---- moves ---- */

@@ -12,6 +12,7 @@ static const struct skeleton_device DEVICES[] = {
          "sm_90a", /* H200: bandwidth and launches as measured, the rest as NVIDIA says */
      .warp = 32,
      .block_threads = 1024,
+     .cluster = 16,
      .shared = 227 << 10,
      .unit_shared = 228 << 10,
      .unit_threads = 2048,

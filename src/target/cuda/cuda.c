@@ -190,6 +190,8 @@ static int find_function(struct cuda *cuda, const char *name, struct error *erro
         return -1;
     }
     snprintf(cuda->functions[next].name, TARGET_NAME, "%s", name);
+    /* clusters of more than 8 blocks: a device that has none may refuse, and launches as ever */
+    cuda->function_set(cuda->functions[next].function, CU_FUNCTION_LARGE_CLUSTERS, 1);
     return cuda->function_count++;
 }
 
