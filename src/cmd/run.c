@@ -27,7 +27,7 @@ static const struct option options[] = {
              "random"},
     {.name = "seed", .argument = "N", .help = "of the search's random choices"},
     {.name = "threads", .argument = "N", .help = "threads kernels are given (1 when not given)"},
-    {.name = "jobs", .argument = "N", .help = "candidates judged side by side (4 when not given)"},
+    {.name = "jobs", .argument = "N", .help = "candidates judged side by side (6 when not given)"},
     {.name = "baseline",
      .letter = 'b',
      .argument = "NAME",

@@ -76,7 +76,7 @@ bool run_take_number(struct invocation *invocation, const char *name, double mos
 
 static bool take_options(struct run_request *request, struct invocation *invocation)
 {
-    double threads = 1, jobs = 4, seconds = 0.5, seed = 0;
+    double threads = 1, jobs = 6, seconds = 0.5, seed = 0;
     const char *policy = option_value(invocation, "policy");
     struct names VECTOR(const char *) names = {0};
     size_t cursor = 0;
@@ -209,7 +209,8 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     time_something(planned, invocation->arena);
     planned->target.threads = search->threads;
     request->judging.task = planned->task;
-    request->options.judge = (struct search_judge){judging_judge, &request->judging};
+    request->options.judge =
+        (struct search_judge){judging_judge, &request->judging, judging_announce};
     request->judging.binaries = &search->by_binary;
     search->arena = invocation->arena;
     search->options = &request->options;

@@ -295,6 +295,7 @@ void run_write_summary(struct json *json, const struct run_request *request)
     json_int(json, "run", search->run.id);
     json_int(json, "judged", search->judged);
     json_int(json, "right", search->seen.right);
+    json_int(json, "timed", search->timed);
     json_double(json, "seconds", search->run.seconds);
     json_string(json, "end", search_end_name(end));
     json_int(json, "best", best ? best->record.id : 0);

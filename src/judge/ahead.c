@@ -93,19 +93,18 @@ static void leave_the_last_core(void)
     sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int jobs)
+struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int helpers)
 {
     struct ahead *ahead = arena_new(arena, struct ahead);
     *ahead = (struct ahead){.compiled = compiled, .count = count};
     size_t bytes = (size_t)count * sizeof *ahead->entries;
-    if (count < 2)
-        return ahead; /* nothing to gain */
+    if (helpers < 1)
+        return ahead;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ahead->entries = shared == MAP_FAILED ? NULL : shared;
     pid_t self = getpid();
     sandbox_available();
-    while (ahead->entries && ahead->helper_count < jobs - 1 && ahead->helper_count < HELPERS_MOST &&
-           ahead->helper_count < count - 1) {
+    while (ahead->entries && ahead->helper_count < helpers && ahead->helper_count < HELPERS_MOST) {
         pid_t helper = fork();
         if (helper == 0) {
             sandbox_follow(self);

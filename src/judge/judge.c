@@ -516,11 +516,16 @@ struct session {
     bool good;
 };
 
-/* Those who compile, the judge among them. */
-static int job_count(const struct judge_options *options)
+static bool start_compiling(struct session *session)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return options->jobs > 0 ? options->jobs : cores > 0 && cores < 64 ? (int)cores : 1;
+    if (!compile_prepare_all(session->arena, session->sources, session->count,
+                             session->options->inspect, session->compiled, session->error))
+        return false;
+    int jobs = judge_jobs(session->options);
+    /* the judge compiles, too: it would wait otherwise */
+    int helpers = (jobs < session->count ? jobs : session->count) - 1;
+    session->ahead = ahead_start(session->arena, session->compiled, session->count, helpers);
+    return true;
 }
 
 static void session_run(void *context)
@@ -534,14 +539,8 @@ static void session_run(void *context)
         draws->cases = arena_array(&draws->arena, cases, sizeof *draws->cases);
         draws->task = session->task;
     }
-    for (int i = 0; good && i < session->count; i++)
-        good = compile_prepare(session->arena, session->sources[i], &session->compiled[i],
-                               session->error);
-    for (int i = 0; i < session->count; i++)
-        session->compiled[i].inspect = options->inspect;
-    if (good)
-        session->ahead =
-            ahead_start(session->arena, session->compiled, session->count, job_count(options));
+    if (!session->ahead)
+        good = start_compiling(session);
     const struct target *target = session->count > 0 ? device_target(session->sources[0]) : NULL;
     if (good && target)
         rival_announce(session->arena, session->task, options, target);
@@ -606,19 +605,23 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     }
     if (!session.seed && !secret_seed(&session.seed, error))
         return false;
+    struct judge_announced *announced =
+        judge_is_announced(options->announced, sources, count) ? options->announced : NULL;
     session.candidates = arena_array(arena, (size_t)count + 1, sizeof *session.candidates);
-    session.compiled = arena_array(arena, (size_t)count + 1, sizeof *session.compiled);
+    session.compiled = announced ? announced->compiled
+                                 : arena_array(arena, (size_t)count + 1, sizeof *session.compiled);
+    session.ahead = announced ? announced->ahead : NULL;
     /* whoever ignores the end of its children is not told how they ended */
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     bool changed = sigaction(SIGCHLD, &standard, &before) == 0;
     bool was_open = sandbox_hide(); /* seed and answers are in here */
     if (!memory_try(session_run, &session))
         session.good = error_set(error, ERROR_OUT_OF_MEMORY, "memory ran out while judging");
-    if (session.ahead)
+    if (session.ahead && !announced)
         ahead_stop(session.ahead);
     plain_close(session.yardstick.plain);
     judge_draws_release(&own);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !announced; i++)
         compiled_release(&session.compiled[i]);
     sandbox_show(was_open);
     if (changed)

@@ -31,6 +31,8 @@ struct judge_draws {
 
 void judge_draws_release(struct judge_draws *draws);
 
+struct judge_announced;
+
 struct judge_options {
     enum judge_cache cache;       /* timing with warm or cold caches; TASK: as the task says */
     enum sandbox_level isolation; /* the least that is accepted */
@@ -54,7 +56,8 @@ struct judge_options {
      */
     bool (*known)(void *context, int number, const char *binary);
     void *context;
-    struct judge_draws *draws; /* to take them from; NULL: they are made for this call */
+    struct judge_draws *draws;         /* to take them from; NULL: they are made for this call */
+    struct judge_announced *announced; /* used where it is of the same kernels; NULL: none is */
 };
 
 /*
@@ -65,6 +68,19 @@ bool judge_kernels(struct arena *arena, const struct task *task,
                    const struct source *const *sources, int count,
                    const struct judge_options *options, struct verdict *verdicts,
                    struct error *error);
+
+/*
+ * Kernels that will be judged before long: compiling them begins at once, on the processors that
+ * timing with one thread leaves alone, while others are judged. NULL: there are no such processors,
+ * or timing takes all of them. Released by whoever asked for it, after they were judged or in their
+ * place. The sources are copied.
+ */
+struct judge_announced *judge_announce(const struct source *const *sources, int count,
+                                       const struct judge_options *options);
+/* Whether it is of these kernels; false where it is NULL. */
+bool judge_is_announced(const struct judge_announced *announced,
+                        const struct source *const *sources, int count);
+void judge_announced_release(struct judge_announced *announced); /* NULL is fine */
 
 /*
  * Has everything compiled that judging a kernel of the task will ask for, and kept: for whoever

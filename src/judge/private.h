@@ -43,11 +43,24 @@ bool compile_prepared(struct arena *arena, struct compiled *compiled, struct err
 
 /* Compiling several kernels ahead, on other cores than the one that checks and times (ahead.c). */
 struct ahead;
-/* All are prepared; `jobs` includes the caller, who compiles what nobody else has begun. */
-struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int jobs);
+/* All are prepared. The caller compiles, too, what nobody else has begun when it is asked for. */
+struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int helpers);
 /* Waits for one of them, or does it. False when the compiler could not be run. */
 bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct error *error);
 void ahead_stop(struct ahead *ahead);
+
+/* Kernels that will be judged before long (announce.c). */
+struct judge_announced {
+    struct arena arena; /* it lies in it */
+    struct source *sources;
+    struct compiled *compiled;
+    int count;
+    struct ahead *ahead;
+};
+bool compile_prepare_all(struct arena *arena, const struct source *const *sources, int count,
+                         bool inspect, struct compiled *compiled, struct error *error);
+/* Those who compile, the judge among them. */
+int judge_jobs(const struct judge_options *options);
 
 /* The same for a source of ours or a baseline, which is kept for the next time (cache.c). */
 bool compile_cached(struct arena *arena, const struct source *source, struct compiled *compiled,

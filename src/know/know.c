@@ -83,15 +83,17 @@ static double nearness(const struct know *know, const struct experience *entry)
     return weight;
 }
 
-static const char *key_of(struct know *know, const char *diagnosis, const char *action)
+static struct know_action *find(struct know *know, struct arena *scratch, const char *diagnosis,
+                                const char *action, const char **key)
 {
-    return arena_printf(know->arena, "%s\t%s", diagnosis, action);
+    *key = arena_printf(scratch, "%s\t%s", diagnosis, action);
+    return map_get(&know->actions, *key);
 }
 
 static void add_entry(struct know *know, const struct experience *entry, double weight)
 {
-    const char *key = key_of(know, entry->diagnosis, entry->action);
-    struct know_action *known = map_get(&know->actions, key);
+    const char *key;
+    struct know_action *known = find(know, know->arena, entry->diagnosis, entry->action, &key);
     if (!known) {
         known = arena_new(know->arena, struct know_action);
         map_set(&know->actions, key, known);
@@ -121,8 +123,12 @@ bool know_never(struct know *know, enum diagnosis_class diagnosis, const char *a
 {
     if (!know->ready)
         read_all(know);
-    const char *key = key_of(know, diagnosis_name(diagnosis), action);
-    const struct know_action *known = map_get(&know->actions, key);
+    if (know->actions.count == 0)
+        return false;
+    struct arena scratch = {0}; /* it is asked about every proposal of a run */
+    const char *key;
+    const struct know_action *known = find(know, &scratch, diagnosis_name(diagnosis), action, &key);
+    arena_release(&scratch);
     return known && known->wins == 0 && known->infeasible >= 3;
 }
 

@@ -76,6 +76,33 @@ struct plan *plan_copy(struct arena *arena, const struct plan *plan)
     return copy;
 }
 
+static const char *keep_word(struct map *words, const char *word)
+{
+    return word ? map_intern(words, word, strlen(word)) : NULL;
+}
+
+struct plan *plan_keep(struct arena *arena, struct map *words, const struct plan *plan)
+{
+    struct plan *kept = plan_copy(arena, plan);
+    struct plan_rewrite *rewrites = (struct plan_rewrite *)kept->rewrites;
+    kept->target = keep_word(words, kept->target);
+    kept->machine = keep_word(words, kept->machine);
+    for (int i = 0; i < kept->rewrite_count; i++) {
+        rewrites[i].name = keep_word(words, rewrites[i].name);
+        rewrites[i].stage = keep_word(words, rewrites[i].stage);
+    }
+    for (int g = 0; g < kept->group_count; g++) {
+        struct plan_group *group = &kept->groups[g];
+        group->name = keep_word(words, group->name);
+        group->skeleton = keep_word(words, group->skeleton);
+        for (int d = 0; d < group->decision_count; d++) {
+            group->decisions[d].key = keep_word(words, group->decisions[d].key);
+            group->decisions[d].value = keep_word(words, group->decisions[d].value);
+        }
+    }
+    return kept;
+}
+
 const char *plan_group_name(struct arena *arena, const struct plan *plan, const char *wanted)
 {
     const char *name = wanted;

@@ -103,6 +103,9 @@ const char *plan_get(const struct plan_group *group, const char *key); /* NULL: 
 int64_t plan_number(const struct plan_group *group, const char *key, int64_t otherwise);
 bool plan_is(const struct plan_group *group, const char *key, const char *value);
 struct plan *plan_copy(struct arena *arena, const struct plan *plan);
+/* A copy that needs nothing of what it was copied from, except for the graph: its words are those
+ * of the map. */
+struct plan *plan_keep(struct arena *arena, struct map *words, const struct plan *plan);
 void plan_set(struct arena *arena, struct plan_group *group, const char *key, const char *value);
 /* A name for a group that no other has: `wanted`, or with a number behind. */
 const char *plan_group_name(struct arena *arena, const struct plan *plan, const char *wanted);

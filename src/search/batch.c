@@ -72,11 +72,13 @@ static bool record_proposal(struct search *search, struct search_node *node, con
 /* ---- after ---- */
 
 static void diagnose_node(struct search *search, struct search_node *node,
-                          const struct search_judgement *judgement)
+                          const struct search_judgement *judgement, struct arena *scratch)
 {
     struct skeleton_cost cost = {0};
+    struct skeleton_program program = *search->program;
+    program.arena = scratch;
     if (node->plan)
-        cost = skeleton_predict(search->program, node->plan);
+        cost = skeleton_predict(&program, node->plan);
     const struct ir_binding *binding = search->program->binding;
     struct diagnose_subject subject = {
         .verdict = judgement->verdict,
@@ -93,7 +95,9 @@ static void diagnose_node(struct search *search, struct search_node *node,
     if (judgement->diagnosis)
         node->diagnosis = *judgement->diagnosis;
     else
-        diagnose(search->arena, &subject, &node->diagnosis);
+        diagnose(scratch, &subject, &node->diagnosis);
+    node->diagnosis.pattern = search_word(search, node->diagnosis.pattern);
+    node->diagnosis.text = search_word(search, node->diagnosis.text);
 }
 
 static bool record_verdict(struct search *search, struct search_node *node,
@@ -190,6 +194,7 @@ static bool learn(struct search *search, struct search_node *node, struct error 
     if (better)
         search->best = node;
     bandit_learn(search, node);
+    search_believe(search, node);
     search->options->policy->learn(search, node);
     for (int i = 0; i < search->options->outside_count; i++)
         if (search->options->outside[i].learn)
@@ -254,25 +259,45 @@ struct judged { /* a batch on its way */
     struct plan **plans;
 };
 
+static const struct source *write_kernel(struct search *search, const struct search_node *node,
+                                         struct arena *scratch)
+{
+    struct skeleton_program program = *search->program;
+    struct text text = text_new(scratch);
+    struct source *source = arena_new(scratch, struct source);
+    program.arena = scratch;
+    if (node->source)
+        text_add(&text, node->source);
+    else if (!search->options->no_kernels)
+        propose_source(&program, node->plan, search->op, &text);
+    *source = (struct source){"kernel.c", text.at, text.length};
+    return source;
+}
+
 static bool write_kernels(struct search *search, struct search_node *const *nodes, int count,
                           struct judged *judged, struct error *error)
 {
-    struct skeleton_program program = *search->program;
-    program.arena = &judged->scratch;
     for (int i = 0; i < count; i++) {
-        struct text text = text_new(&judged->scratch);
-        struct source *source = arena_new(&judged->scratch, struct source);
-        if (nodes[i]->source)
-            text_add(&text, nodes[i]->source);
-        else if (!search->options->no_kernels)
-            propose_source(&program, nodes[i]->plan, search->op, &text);
-        *source = (struct source){"kernel.c", text.at, text.length};
-        judged->sources[i] = source;
+        judged->sources[i] = write_kernel(search, nodes[i], &judged->scratch);
         judged->plans[i] = nodes[i]->plan;
-        if (!record_proposal(search, nodes[i], text.at, &judged->scratch, error))
+        if (!record_proposal(search, nodes[i], judged->sources[i]->text, &judged->scratch, error))
             return false;
     }
     return true;
+}
+
+/* Written again when they are judged: that takes a millisecond, and is the same. */
+void search_announce(struct search *search, struct search_node *const *nodes, int count)
+{
+    const struct search_judge *judge = &search->options->judge;
+    const struct source *sources[SEARCH_BATCH];
+    struct arena scratch = {0};
+    if (!judge->announce)
+        return;
+    for (int i = 0; i < count; i++)
+        sources[i] = write_kernel(search, nodes[i], &scratch);
+    judge->announce(judge->context, sources, count);
+    arena_release(&scratch);
 }
 
 static bool judge_again(struct search *search, struct search_node *node, struct error *error)
@@ -308,8 +333,9 @@ bool search_judge_batch(struct search *search, struct search_node *const *nodes,
         if (twin) {
             fine = record_twin(search, nodes[i], judgement, twin, error);
         } else {
-            diagnose_node(search, nodes[i], judgement);
+            diagnose_node(search, nodes[i], judgement, &judged.scratch);
             fine = record_verdict(search, nodes[i], judgement, &judged.scratch, error);
+            search->timed += !again && nodes[i]->record.fitness > 0 && !judgement->cut;
             if (fine && !again && doubts < SEARCH_BATCH && is_suspicious(search, nodes[i]))
                 doubtful[doubts++] = nodes[i];
         }

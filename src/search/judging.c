@@ -154,6 +154,25 @@ static void take_times(struct search_judgement *judgement, const struct verdict 
         judgement->microseconds = verdict->cases[c].microseconds;
         judgement->floor = verdict->cases[c].floor;
     }
+    for (int c = 0; c < verdict->case_count; c++)
+        judgement->cut |= verdict->cases[c].cut;
+}
+
+/* One batch is at hand and one is to come: the oldest was judged, or never will be. */
+void judging_announce(void *context, const struct source *const *kernels, int count)
+{
+    struct judging *judging = context;
+    struct judge_options options = judging->options;
+    int kept = count > 0 ? 1 : JUDGING_ANNOUNCED;
+    for (int i = 0; i < kept; i++)
+        judge_announced_release(judging->announced[i]);
+    for (int i = 0; i < JUDGING_ANNOUNCED; i++)
+        judging->announced[i] = i + kept < JUDGING_ANNOUNCED ? judging->announced[i + kept] : NULL;
+    if (count == 0) /* what follows is judged over new draws */
+        judge_draws_release(&judging->draws);
+    options.inspect = true;
+    if (count > 0)
+        judging->announced[JUDGING_ANNOUNCED - 1] = judge_announce(kernels, count, &options);
 }
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
@@ -184,6 +203,9 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
         options.time_seconds *= 3;
     else
         options.known = is_known;
+    for (int i = 0; i < JUDGING_ANNOUNCED; i++)
+        if (judge_is_announced(judging->announced[i], kernels, count))
+            options.announced = judging->announced[i];
     if (!judge_kernels(arena, judging->task, named, count, &options, verdicts, error))
         return false;
     for (int i = 0; i < count; i++) {

@@ -8,7 +8,7 @@
 #include "search/search.h"
 
 /* Batches that share their draws; finalists have their own. */
-enum { JUDGING_RENEW = 16, JUDGING_FASTEST = 7 };
+enum { JUDGING_RENEW = 16, JUDGING_FASTEST = 7, JUDGING_ANNOUNCED = 2 };
 
 struct judging {
     const struct task *task;
@@ -18,13 +18,17 @@ struct judging {
     /* Baselines that are the fastest in some case, once that is known: the others are left out
      * then. Ends with NULL. */
     const char *fastest[JUDGING_FASTEST + 1];
-    struct arena *arena;        /* as long as the run */
+    struct judge_announced *announced[JUDGING_ANNOUNCED]; /* of batches to come, or NULL */
+    struct arena *arena;                                  /* as long as the run */
     const struct map *binaries; /* what was judged already: hash -> search_node; or NULL */
 };
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
                    struct plan *const *plans, int count, bool finalists,
                    struct search_judgement *judgements, struct error *error);
+
+/* Begins to compile what is judged after the next batch; no kernels: what was begun is given up. */
+void judging_announce(void *context, const struct source *const *kernels, int count);
 
 /* The speed-up over the fastest baseline, geometric mean over the timed cases; 0: none was timed.
  */

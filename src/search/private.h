@@ -11,6 +11,8 @@ struct search_node *search_add_plan(struct search *search, const char *text,
                                     struct search_node **old);
 /* A node of the graph, without a proposer. */
 struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash);
+/* The one copy of a text that many candidates have. */
+const char *search_word(struct search *search, const char *text);
 /* A node for an offer; NULL: its plan is none, or there is such a one already, which is *old (may
  * be NULL). */
 struct search_node *search_add_offer(struct search *search, const struct search_offer *offer,
@@ -26,6 +28,8 @@ struct search_node *search_planned(const struct search *search, struct search_no
  * their times that count. */
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
                         bool again, struct error *error);
+/* Tells the judge what comes after the next batch; none: nothing of what it was told. */
+void search_announce(struct search *search, struct search_node *const *nodes, int count);
 /* What each proposal is hoped to come to (a logarithm of fitness), by all that was seen so far;
  * -infinity: it never worked. */
 void search_order(struct search *search, const struct search_node *parent,

@@ -57,14 +57,43 @@ double search_elapsed(const struct search *search)
 
 /* ---- candidates ---- */
 
-/* The plan again, in the search's own arena: through its text, which is kept anyway. */
-static struct plan *adopt_plan(struct search *search, const char *text)
+/* The plan of this text, if it is one; what reading and checking it takes is left in `scratch`. */
+static struct plan *read_plan(struct search *search, struct arena *scratch, const char *text)
 {
-    struct errors errors = errors_new(search->arena);
+    struct errors errors = errors_new(scratch);
     struct error error;
     struct source source = {"plan", text, strlen(text)};
-    struct plan *plan = plan_parse(search->arena, &source, search->program->graph, &errors);
-    return plan && skeleton_check(search->program, plan, &error) ? plan : NULL;
+    struct skeleton_program program = *search->program;
+    program.arena = scratch;
+    struct plan *plan = plan_parse(scratch, &source, program.graph, &errors);
+    return plan && skeleton_check(&program, plan, &error) ? plan : NULL;
+}
+
+/* The plan again, in the search's own arena: nothing else of a candidate takes as much room, so
+ * words are shared by all plans, and what a program is rewritten to by those that do the same. */
+static struct plan *keep_plan(struct search *search, const struct plan *plan, const char *text)
+{
+    struct arena *arena = search->arena;
+    struct plan *kept = plan_keep(arena, &search->words, plan);
+    if (plan->rewrite_count == 0)
+        return kept;
+    struct text key = text_new(arena);
+    for (int i = 0; i < plan->rewrite_count; i++)
+        text_printf(&key, "%s %s %lld;", plan->rewrites[i].name, plan->rewrites[i].stage,
+                    (long long)plan->rewrites[i].number);
+    kept->graph = map_get(&search->graphs, key.at);
+    if (kept->graph)
+        return kept;
+    struct errors errors = errors_new(arena);
+    struct source source = {"plan", text, strlen(text)};
+    kept->graph = plan_parse(arena, &source, search->program->graph, &errors)->graph;
+    map_set(&search->graphs, key.at, (void *)kept->graph);
+    return kept;
+}
+
+const char *search_word(struct search *search, const char *text)
+{
+    return map_intern(&search->words, text, strlen(text));
 }
 
 struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash)
@@ -75,21 +104,25 @@ struct search_node *search_new_node(struct search *search, struct plan *plan, co
     node->record.island = -1;
     memcpy(node->hash, hash, sizeof node->hash);
     vector_push(search->arena, &search->nodes, node);
-    map_set(&search->by_hash, arena_string(search->arena, hash), node);
+    map_set(&search->by_hash, hash, node);
     return node;
 }
 
 struct search_node *search_add_plan(struct search *search, const char *text,
                                     struct search_node **old)
 {
-    struct plan *plan = adopt_plan(search, text);
+    struct arena scratch = {0};
+    struct plan *plan = read_plan(search, &scratch, text);
+    struct search_node *node = NULL;
     char hash[65];
     *old = NULL;
-    if (!plan)
-        return NULL;
-    plan_hash(plan, search->program->graph, hash);
-    *old = map_get(&search->by_hash, hash);
-    return *old ? NULL : search_new_node(search, plan, hash);
+    if (plan) {
+        plan_hash(plan, search->program->graph, hash);
+        *old = map_get(&search->by_hash, hash);
+        node = *old ? NULL : search_new_node(search, keep_plan(search, plan, text), hash);
+    }
+    arena_release(&scratch);
+    return node;
 }
 
 static bool may_try(const struct search *search, const char *hash)
@@ -168,10 +201,11 @@ static struct search_node *add_found(struct search *search, struct arena *scratc
     node->island = choice->island;
     node->promise = proposal->promise;
     node->record.island = choice->island;
-    node->record.proposer = arena_printf(search->arena, "expert:%s", experts[choice->expert]->name);
-    node->record.action = arena_string(search->arena, proposal->action);
+    node->record.proposer =
+        search_word(search, arena_printf(scratch, "expert:%s", experts[choice->expert]->name));
+    node->record.action = search_word(search, proposal->action);
     node->record.why = proposal->why;
-    node->key = arena_string(search->arena, proposal->key);
+    node->key = search_word(search, proposal->key);
     choice->parent->children++;
     if (choice->island >= 0)
         search->islands[choice->island].trying = node;
@@ -361,34 +395,85 @@ static bool gather(struct search *search, struct arena *scratch, struct search_n
     return *count > 0;
 }
 
+struct batch {
+    struct search_node *nodes[SEARCH_BATCH];
+    int count;
+};
+
+/* How many the next batch may have, when so many are made already. */
+static int room_for(const struct search *search, int made)
+{
+    int most = search->options->batch > 0 ? search->options->batch : 4;
+    int64_t left = search->options->budget.evaluations - search->judged - made;
+    most = most < SEARCH_BATCH ? most : SEARCH_BATCH;
+    return search->options->budget.evaluations > 0 && left < most ? (int)left : most;
+}
+
+/*
+ * The batch after the one at hand, from what is known before that one is judged: its kernels are
+ * compiled while the others are timed. Where the judge cannot do that, knowing more is worth more.
+ */
+static void look_ahead(struct search *search, struct arena *scratch, const struct batch *now,
+                       double batch_seconds, struct batch *next)
+{
+    double limit = search->options->budget.seconds;
+    int room = room_for(search, now->count);
+    bool late = limit > 0 && search_elapsed(search) + batch_seconds >= limit;
+    if (!search->options->judge.announce || late || room < 1)
+        return;
+    if (gather(search, scratch, next->nodes, room, &next->count))
+        search_announce(search, next->nodes, next->count);
+}
+
+/* What was made and will not be judged, as if it had never been thought of. */
+static void give_up(struct search *search, const struct batch *batch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < search->nodes.count; i++) {
+        bool dropped = false;
+        for (int k = 0; k < batch->count; k++)
+            dropped |= batch->nodes[k] == search->nodes.at[i];
+        if (!dropped)
+            search->nodes.at[kept++] = search->nodes.at[i];
+    }
+    search->nodes.count = kept;
+    for (int i = 0; i < SEARCH_ISLANDS; i++)
+        search->islands[i].trying = NULL;
+    search_announce(search, NULL, 0);
+}
+
 static enum search_end loop(struct search *search, struct error *error)
 {
     struct arena scratch = {0};
+    struct batch now, next = {0};
     enum search_end end = SEARCH_EXHAUSTED;
-    int most = search->options->batch > 0 ? search->options->batch : 4;
-    if (most > SEARCH_BATCH)
-        most = SEARCH_BATCH;
+    double batch_seconds = 0;
     while (!is_over(search, &end)) {
-        struct search_node *batch[SEARCH_BATCH];
-        int count, allowed = most;
-        int64_t left = search->options->budget.evaluations - search->judged;
-        if (search->options->budget.evaluations > 0 && left < allowed)
-            allowed = (int)left;
-        bool found = gather(search, &scratch, batch, allowed, &count);
+        now = next;
+        next.count = 0;
+        bool found =
+            now.count > 0 || gather(search, &scratch, now.nodes, room_for(search, 0), &now.count);
         if (!found && !search_wait_offers(search, PATIENCE)) {
             end = SEARCH_EXHAUSTED;
             break;
         }
+        double start = search_elapsed(search);
+        if (found)
+            look_ahead(search, &scratch, &now, batch_seconds, &next);
         if (!search_tell(search, found ? "judging" : "waiting for proposals")) {
+            give_up(search, &now);
             end = SEARCH_STOPPED;
             break;
         }
-        if (found ? !judge_some(search, batch, count, error) : !search_hear(search, error)) {
+        if (found ? !judge_some(search, now.nodes, now.count, error)
+                  : !search_hear(search, error)) {
             end = SEARCH_FAILED;
             break;
         }
+        batch_seconds = search_elapsed(search) - start;
         arena_reset(&scratch);
     }
+    give_up(search, &next);
     arena_release(&scratch);
     return end;
 }
@@ -462,6 +547,8 @@ bool search_open(struct search *search, struct error *error)
     search->random = random_new(search->options->seed, 0x5ea3c4);
     search->by_hash = map_new(search->arena);
     search->by_binary = map_new(search->arena);
+    search->words = map_new(search->arena);
+    search->graphs = map_new(search->arena);
     search->beliefs = belief_new(search->arena);
     if (search->options->know && !search->options->no_experience)
         know_teach(search->options->know, &search->beliefs, !search->options->no_diagnosis);

@@ -33,6 +33,7 @@ struct search_judgement {
     struct interval speedup; /* the same with its 95 % interval; all 0: not timed */
     double microseconds;     /* of the first timed case; nan: not timed */
     double floor;
+    bool cut;                 /* timed in few rounds only, as a clear loser */
     const char *binary;       /* what the compiler made of it, and its manifest: a hash; or NULL */
     struct search_node *twin; /* not judged: this one has the same binary; or NULL */
     int same_as; /* not judged: kernel of the batch, counted from 1, with the same binary; 0: none
@@ -50,6 +51,12 @@ struct search_judge {
                   struct plan *const *plans, int count, bool finalists,
                   struct search_judgement *judgements, struct error *error);
     void *context;
+    /*
+     * What will be judged after the next batch, so that work on it can begin; NULL: the judge has
+     * no use for it, and a batch is made when the one before is judged. No kernels: nothing of what
+     * was announced will come.
+     */
+    void (*announce)(void *context, const struct source *const *kernels, int count);
 };
 
 /* ---- the graph ---- */
@@ -194,6 +201,8 @@ struct search {
     struct search_nodes nodes;
     struct map by_hash;   /* search_node.hash -> node */
     struct map by_binary; /* search_judgement.binary -> node that was judged */
+    struct map words;     /* that many candidates have in common: decisions, actions */
+    struct map graphs;    /* rewrites of a plan -> the program they make */
     struct search_node *best;
     struct search_node *winner;   /* of the kernels compared in pairs last, or NULL */
     struct search_node *first;    /* the best of the first plans, once they were judged; or NULL */
@@ -202,6 +211,7 @@ struct search {
     struct search_island islands[SEARCH_ISLANDS];
     struct search_arm arms[DIAGNOSIS_COUNT][SEARCH_ARMS];
     int64_t judged, since_best, duplicates, twins, repeats;
+    int64_t timed;   /* right, and timed to the end: not cut, not taken from a twin */
     int64_t foreign; /* of those judged, by other processes since the run was opened */
     int64_t heard;   /* whatever the store has up to this number is in the graph, judged */
     double started;

@@ -181,6 +181,43 @@ static bool (*judge_now)(void *context, struct arena *arena, const struct source
                          struct plan *const *plans, int count, bool finalists,
                          struct search_judgement *judgements, struct error *error) = judge;
 
+/* ---- a judge that is told what comes ---- */
+
+static void (*announce_now)(void *context, const struct source *const *kernels, int count);
+static char announced[2][65]; /* the batch after the one that was announced before it */
+static int announcements, expected, unexpected;
+
+static void hash_batch(const struct source *const *kernels, int count, char hash[65])
+{
+    struct arena arena = {0};
+    struct text all = text_new(&arena);
+    for (int i = 0; i < count; i++)
+        text_add(&all, kernels[i]->text);
+    sha256_hex(all.at, all.length, hash);
+    arena_release(&arena);
+}
+
+static void announce(void *context, const struct source *const *kernels, int count)
+{
+    (void)context;
+    announcements = count > 0 ? announcements + 1 : 0;
+    memcpy(announced[0], announced[1], sizeof *announced);
+    hash_batch(kernels, count, announced[1]);
+}
+
+static bool judge_announced(void *context, struct arena *arena, const struct source *const *kernels,
+                            struct plan *const *plans, int count, bool finalists,
+                            struct search_judgement *judgements, struct error *error)
+{
+    char hash[65];
+    hash_batch(kernels, count, hash);
+    if (strcmp(hash, announced[0]) == 0 || strcmp(hash, announced[1]) == 0)
+        expected++;
+    else if (count > 1 && !finalists)
+        unexpected++;
+    return judge(context, arena, kernels, plans, count, finalists, judgements, error);
+}
+
 static double fake_time;
 static const struct run *going_on; /* the run as the store has it, or NULL */
 
@@ -215,7 +252,7 @@ static struct search *run(struct arena *arena, const char *policy, int64_t evalu
     *options = (struct search_options){.policy = search_policy_find(policy),
                                        .budget = {.evaluations = evaluations},
                                        .seed = 42,
-                                       .judge = {judge_now, program},
+                                       .judge = {judge_now, program, announce_now},
                                        .progress = follow,
                                        .context = trace,
                                        .clock = fake_clock};
@@ -235,6 +272,40 @@ static struct search *run(struct arena *arena, const char *policy, int64_t evalu
         CHECK(end != SEARCH_FAILED);
     }
     return search;
+}
+
+TEST(search_announces_what_it_judges_next)
+{
+    static const char *const names[] = {"islands", "mcts", "greedy", "random"};
+    announce_now = announce;
+    judge_now = judge_announced;
+    for (int i = 0; i < 4; i++) {
+        struct arena first = {0}, second = {0};
+        struct trace one = {0}, two = {0};
+        expected = unexpected = 0;
+        struct search *search = run(&first, names[i], 60, NULL, 0, &one);
+        CHECK_INT(search->judged, 60);
+        CHECK_INT(unexpected, 2);    /* first plans, and the batch at which looking ahead begins */
+        CHECK(expected >= 12);       /* of four each */
+        CHECK_INT(announcements, 0); /* at the end nothing is to come */
+        for (size_t n = 0; n < search->nodes.count; n++)
+            CHECK(search->nodes.at[n]->record.judged);
+        run(&second, names[i], 60, NULL, 0, &two);
+        CHECK_STR(one.text.at, two.text.at);
+        arena_release(&first);
+        arena_release(&second);
+        /* stopped on the way: what was made ahead is forgotten */
+        struct arena third = {0};
+        struct trace three = {.stop_after = 5};
+        search = run(&third, names[i], 60, NULL, 0, &three);
+        CHECK(search->judged < 60);
+        CHECK_INT(announcements, 0);
+        for (size_t n = 0; n < search->nodes.count; n++)
+            CHECK(search->nodes.at[n]->record.judged);
+        arena_release(&third);
+    }
+    announce_now = NULL;
+    judge_now = judge;
 }
 
 TEST(search_repeats_itself_and_gets_better)
