@@ -7,9 +7,6 @@
 
 #include "cmd/planned.h"
 #include "judge/device.h"
-#include "os/process.h"
-
-enum { DRIVER_SECONDS = 30 };
 
 static struct skeleton_target this_machine(struct arena *arena)
 {
@@ -19,20 +16,6 @@ static struct skeleton_target this_machine(struct arena *arena)
     if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
         rates = (struct rates){0};
     return skeleton_target_new(&machine, &rates);
-}
-
-/* What the driver says of its first device; NULL: there is none. */
-static const char *ask_driver(struct arena *arena, const char *language)
-{
-    struct error ignored = {0};
-    const char *runner = device_find_runner(arena, &ignored);
-    const char *const arguments[] = {runner, "describe", language, NULL};
-    struct process_request request = {
-        .arguments = arguments, .timeout = DRIVER_SECONDS, .output_maximum = 4096};
-    struct process_result result;
-    if (!runner || !process_run(arena, &request, &result, &ignored) || !process_succeeded(&result))
-        return NULL;
-    return result.output;
 }
 
 static int64_t told(struct arena *arena, const char *said, const char *name, int64_t otherwise)
@@ -59,6 +42,27 @@ static void describe(struct arena *arena, const char *said, struct skeleton_devi
     device->unit_shared =
         device->unit_shared > device->shared ? device->unit_shared : device->shared;
     device->units = (int)told(arena, said, "units", device->units);
+    device->cache = told(arena, said, "cache", device->cache);
+}
+
+/* What `smelt probe` measured on it, where it ran and the model was not fitted to that device. */
+static void take_rates(struct arena *arena, const char *said, struct skeleton_device *device)
+{
+    struct machine machine;
+    struct rates rates;
+    struct skeleton_device row;
+    bool fitted = *device->architecture &&
+                  skeleton_device_named(&row, device->language, device->architecture);
+    if (fitted)
+        return;
+    device_machine(arena, target_find(device->language), said, &machine);
+    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
+        return;
+    double copy = rates.bandwidth[MACHINE_ONE][MACHINE_MEMORY][MACHINE_COPY];
+    double compute = rates.compute[MACHINE_ONE][MACHINE_UNIT_DEVICE][MACHINE_F32];
+    device->bandwidth = copy > 0 ? copy : device->bandwidth;
+    device->compute = compute > 0 ? compute : device->compute;
+    device->launch = rates.call > 0 ? rates.call : device->launch;
 }
 
 static bool choose_device(struct arena *arena, const char *name, struct skeleton_target *target)
@@ -69,9 +73,13 @@ static bool choose_device(struct arena *arena, const char *name, struct skeleton
     struct skeleton_device *device = arena_new(arena, struct skeleton_device);
     if (!skeleton_device_named(device, language, architecture))
         return false;
-    const char *said = architecture ? NULL : ask_driver(arena, language);
-    if (said)
+    struct error ignored = {0};
+    const char *said =
+        architecture ? NULL : device_describe(arena, target_find(language), &ignored);
+    if (said) {
         describe(arena, said, device);
+        take_rates(arena, said, device);
+    }
     *target = skeleton_target_device(device);
     return true;
 }

@@ -2,12 +2,19 @@
  * smelt probe: how fast this machine is, at best.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cmd/command.h"
+#include "judge/device.h"
 #include "machine/machine.h"
 #include "os/lock.h"
+#include "os/process.h"
 
 static const struct option options[] = {
+    {.name = "target",
+     .argument = "TARGET",
+     .help = "measure the first device of opencl or cuda instead of the processor"},
     {.name = "quick", .help = "measure for about two seconds instead of eight"},
     OPTION_JSON,
     {0},
@@ -16,6 +23,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
     {"smelt probe", "measure, and show the best ever seen on this machine"},
     {"smelt probe --quick --json", "the same for a program, less certain"},
+    {"smelt probe --target cuda", "the GPU: memory, cache, shared memory, arithmetic, launches"},
     {0},
 };
 
@@ -259,32 +267,131 @@ static void json_machine(struct json *json, const struct machine *machine)
 
 /* ---- the command ---- */
 
-static bool measure(struct invocation *invocation, const struct machine *machine,
+/* What is measured: this machine, or a device that is one. */
+struct subject_machine {
+    struct machine machine;
+    const struct target *target; /* NULL: the processor */
+    const char *said;            /* by the driver */
+};
+
+/* By smelt-device: a driver that breaks does not break smelt. */
+static bool measure_device(struct invocation *invocation, const struct subject_machine *subject,
+                           struct rates *rates, struct error *error)
+{
+    enum { PROBE_SECONDS = 300 };
+    const char *runner = device_find_runner(invocation->arena, error);
+    const char *const arguments[] = {runner, "probe", subject->target->name,
+                                     option_given(invocation, "quick") ? "quick" : "whole", NULL};
+    struct process_request request = {
+        .arguments = arguments, .timeout = PROBE_SECONDS, .output_maximum = 16384};
+    struct process_result result;
+    if (!runner || !process_run(invocation->arena, &request, &result, error))
+        return false;
+    if (machine_rates_take(result.output, rates) && process_succeeded(&result))
+        return true;
+    error_set(error, ERROR_TOOL_FAILED, "the %s device could not be measured",
+              subject->target->title);
+    error_detail(error, "%.300s", result.output);
+    return false;
+}
+
+static bool measure(struct invocation *invocation, const struct subject_machine *subject,
                     struct rates *rates, struct error *error)
 {
     struct machine_probe probe = {
         .quick = option_given(invocation, "quick"), .progress = show_stage, .context = invocation};
     int lock = lock_timing_begin(show_waiting, invocation);
-    bool good = machine_probe(machine, &probe, rates, error);
+    bool good = subject->target ? measure_device(invocation, subject, rates, error)
+                                : machine_probe(&subject->machine, &probe, rates, error);
     lock_timing_end(lock);
     return good;
 }
 
+static bool choose(struct invocation *invocation, struct subject_machine *subject,
+                   struct error *error)
+{
+    const char *name = option_value(invocation, "target");
+    *subject = (struct subject_machine){0};
+    if (!name || strcmp(name, "cpu") == 0) {
+        machine_describe(&subject->machine, "");
+        return true;
+    }
+    subject->target = target_find(name);
+    if (!subject->target) {
+        error_set(error, ERROR_USAGE, "there is no target '%s'", name);
+        error_hint(error, "cpu, opencl or cuda");
+        return false;
+    }
+    subject->said = device_describe(invocation->arena, subject->target, error);
+    if (!subject->said)
+        return false;
+    device_machine(invocation->arena, subject->target, subject->said, &subject->machine);
+    return true;
+}
+
+/* ---- the table of a device ---- */
+
+static void print_device(const struct invocation *invocation, struct text *out,
+                         const struct subject_machine *subject, const struct rates *rates)
+{
+    static const char *const names[] = {[MACHINE_L1] = "shared by a block",
+                                        [MACHINE_L2] = "cache",
+                                        [MACHINE_L3] = NULL,
+                                        [MACHINE_MEMORY] = "memory"};
+    const struct machine *machine = &subject->machine;
+    struct arena *arena = out->arena;
+    text_printf(out, "%s (%s%s%s), %s\n", machine->model, machine->architecture,
+                *machine->stepping ? ", " : "", machine->stepping, machine->kernel);
+    text_printf(out, "units %d; of a block: threads %s, shared memory ", machine->allowed,
+                device_fact(arena, subject->said, "threads"));
+    print_bytes(out, strtoll(device_fact(arena, subject->said, "shared"), NULL, 10));
+    text_add(out, "; cache ");
+    print_bytes(out, machine->caches[MACHINE_L2].bytes);
+    text_add(out, ", memory ");
+    print_bytes(out, machine->memory_bytes);
+    text_char(out, '\n');
+    print_head(invocation, out, "bandwidth, GB/s");
+    for (int mix = 0; mix <= MACHINE_COPY; mix++)
+        text_printf(out, "%13s", machine_mix_name((enum machine_mix)mix));
+    text_char(out, '\n');
+    for (int level = 0; level < MACHINE_LEVEL_COUNT; level++) {
+        if (!names[level])
+            continue;
+        text_printf(out, "  %-27s", names[level]);
+        for (int mix = 0; mix <= MACHINE_COPY; mix++)
+            print_cell(out, rates->bandwidth[MACHINE_ONE][level][mix] * 1e-9, 13);
+        text_char(out, '\n');
+    }
+    print_head(invocation, out, "arithmetic, GFLOP/s");
+    for (int number = 0; number <= MACHINE_BF16; number++)
+        text_printf(out, "%13s", machine_number_name((enum machine_number)number));
+    text_printf(out, "\n  %-27s", "multiply-adds");
+    for (int number = 0; number <= MACHINE_BF16; number++)
+        print_cell(out, rates->compute[MACHINE_ONE][MACHINE_UNIT_DEVICE][number] * 1e-9, 13);
+    print_head(invocation, out, "\nlatency, ns");
+    text_printf(out, "%12s%13s%13s\n  %-27s", "cache", "memory", "launch",
+                "dependent load; launches");
+    print_cell(out, rates->latency[MACHINE_L2] * 1e9, 13);
+    print_cell(out, rates->latency[MACHINE_MEMORY] * 1e9, 13);
+    print_cell(out, rates->call * 1e9, 13);
+    text_char(out, '\n');
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
-    struct machine machine;
+    struct subject_machine subject;
     struct rates now, best;
-    struct error error;
+    struct error error = {0};
     enum machine_kept before;
-    machine_describe(&machine, "");
-    if (!measure(invocation, &machine, &now, &error)) {
+    if (!choose(invocation, &subject, &error) || !measure(invocation, &subject, &now, &error)) {
         errors_take(&invocation->errors, &error);
         return error_exit(error.code);
     }
+    const struct machine *machine = &subject.machine;
     const char *path = NULL;
-    bool kept = machine_rates_keep(invocation->arena, &machine, &now, &best, &before, &error);
+    bool kept = machine_rates_keep(invocation->arena, machine, &now, &best, &before, &error);
     if (kept)
-        path = machine_rates_path(invocation->arena, &machine, &error);
+        path = machine_rates_path(invocation->arena, machine, &error);
     else
         errors_take(&invocation->errors, &error);
     if (before == MACHINE_KEPT_DAMAGED && !invocation->json)
@@ -293,7 +400,7 @@ static enum exit_code run(struct invocation *invocation)
     struct text out = text_new(invocation->arena);
     if (invocation->json) {
         struct json json = output_json_begin(invocation, &out);
-        json_machine(&json, &machine);
+        json_machine(&json, machine);
         json_rates(&json, "best", &best);
         json_rates(&json, "now", &now);
         json_double(&json, "now_share_of_best", share);
@@ -301,10 +408,14 @@ static enum exit_code run(struct invocation *invocation)
         json_string(&json, "kept", path);
         return output_json_end(invocation, &json);
     }
-    print_machine(&out, &machine);
-    print_rates(invocation, &out, &machine, &best);
-    text_printf(&out, "\nThe best ever seen on this machine; this time reached %.0f %% of it.\n",
-                100 * share);
+    if (subject.target) {
+        print_device(invocation, &out, &subject, &best);
+    } else {
+        print_machine(&out, machine);
+        print_rates(invocation, &out, machine, &best);
+    }
+    text_printf(&out, "\nThe best ever seen on this %s; this time reached %.0f %% of it.\n",
+                subject.target ? "device" : "machine", 100 * share);
     if (path)
         text_printf(&out, "Kept in %s\n", path);
     output_text(&out);
@@ -325,7 +436,11 @@ const struct command command_probe = {
         "These are ceilings: the best of many short runs. The best ever seen is kept per machine, "
         "told apart by processor, microcode, kernel, quota and affinity, and is what the floors of "
         "'smelt judge' come from. Run it on a quiet machine, and again at another time: a better "
-        "number replaces a worse one, never the other way round.",
+        "number replaces a worse one, never the other way round.\n\n"
+        "With --target, the same of a device, by kernels of its own language: reading, writing and "
+        "copying its memory and its cache, reading memory that a block shares (L1), multiply-adds "
+        "of each type it has, dependent loads, and the time from one launch to the next. Kept per "
+        "device, driver and architecture.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -343,25 +343,65 @@ struct compiling {
 };
 
 /* What the target says of itself; asked once, since drivers take their time to start. */
+static struct {
+    const struct target *target; /* NULL: none was asked yet */
+    char said[1024];
+} known;
+
+static const char *remember(const struct target *target, const char *said)
+{
+    snprintf(known.said, sizeof known.said, "%s", said);
+    known.target = target;
+    return known.said;
+}
+
 static const char *describe(struct compiling *compiling, struct error *error)
 {
-    enum { KEPT = 1024 };
-    static const struct target *known;
-    static char kept[KEPT];
     const struct compiled *compiled = compiling->compiled;
     const char *const arguments[] = {compiling->runner, "describe", compiled->target->name, NULL};
     struct tool_run run;
-    if (known == compiled->target)
-        return kept;
+    if (known.target == compiled->target)
+        return known.said;
     tool_run_needing(compiling->arena, arguments, compiled->directory, compiling->seconds,
                      &compiling->needs, &run);
     if (!run.started || !run.in_time || run.status != 0) {
         report_unusable(compiled->target, run.output, error);
         return NULL;
     }
-    snprintf(kept, sizeof kept, "%s", run.output);
-    known = compiled->target;
-    return kept;
+    return remember(compiled->target, run.output);
+}
+
+const char *device_describe(struct arena *arena, const struct target *target, struct error *error)
+{
+    enum { DRIVER_SECONDS = 30 };
+    const char *runner = device_find_runner(arena, error);
+    const char *const arguments[] = {runner, "describe", target->name, NULL};
+    struct process_request request = {
+        .arguments = arguments, .timeout = DRIVER_SECONDS, .output_maximum = 4096};
+    struct process_result result;
+    if (known.target == target)
+        return known.said;
+    if (!runner || !process_run(arena, &request, &result, error))
+        return NULL;
+    if (process_succeeded(&result))
+        return remember(target, result.output);
+    report_unusable(target, result.end == PROCESS_EXITED ? result.output : "the driver breaks",
+                    error);
+    return NULL;
+}
+
+void device_machine(struct arena *arena, const struct target *target, const char *said,
+                    struct machine *machine)
+{
+    struct machine_device device = {
+        .target = target->name,
+        .model = device_fact(arena, said, "device"),
+        .version = device_fact(arena, said, "version"),
+        .architecture = device_fact(arena, said, "architecture"),
+        .units = atoi(device_fact(arena, said, "units")),
+        .cache_bytes = strtoll(device_fact(arena, said, "cache"), NULL, 10),
+        .memory_bytes = strtoll(device_fact(arena, said, "memory"), NULL, 10)};
+    machine_describe_device(machine, &device);
 }
 
 /*

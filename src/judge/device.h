@@ -6,6 +6,7 @@
 
 #include "baseline/baseline.h"
 #include "judge/private.h"
+#include "machine/machine.h"
 #include "target/target.h"
 
 enum { DEVICE_GUARD = 4096 }; /* bytes before and behind each tensor; multiple of the alignment */
@@ -38,6 +39,14 @@ bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
                     struct error *error);
 /* The value of a line "NAME VALUE" of what `smelt-device describe` says; "": there is none. */
 const char *device_fact(struct arena *arena, const char *said, const char *name);
+/*
+ * What the driver says of its first device, one fact per line, asked once per process. NULL: there
+ * is none, and why.
+ */
+const char *device_describe(struct arena *arena, const struct target *target, struct error *error);
+/* The same as a machine, for the rates that are kept of it. */
+void device_machine(struct arena *arena, const struct target *target, const char *said,
+                    struct machine *machine);
 /* The environment of whatever runs a driver: its caches lie in the folder. Ends with NULL. */
 const char *const *device_environment(struct arena *arena, const char *folder);
 /* The path of smelt-device; NULL with an error when it is not found. */

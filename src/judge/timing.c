@@ -66,6 +66,12 @@ static bool make_draws(struct timing *timing, const struct task_case *task_case,
     return good;
 }
 
+static bool is_cold(const struct timing *timing)
+{
+    enum judge_cache cache = timing->options->cache;
+    return cache == JUDGE_CACHE_TASK ? timing->task->cold : cache == JUDGE_CACHE_COLD;
+}
+
 /* What this machine could do at best, by the rates `smelt probe` kept; 0 when it never ran. */
 static double floor_seconds(struct timing *timing, const struct ir_binding *binding)
 {
@@ -75,9 +81,17 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
     struct machine_work work = {.operations = ir_operations(binding),
                                 .threads = timing->options->threads,
                                 .number = MACHINE_F32};
-    if (timing->target)
-        return 0;
-    machine_describe(&machine, "");
+    if (timing->target) {
+        struct error ignored = {0};
+        const char *said = device_describe(timing->arena, timing->target, &ignored);
+        if (!said)
+            return 0;
+        device_machine(timing->arena, timing->target, said, &machine);
+        work.threads = 1; /* which is all of it */
+        work.cold = is_cold(timing);
+    } else {
+        machine_describe(&machine, "");
+    }
     if (machine_rates_load(timing->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
         return 0;
     machine_number_parse(timing->task->accuracy, &work.number);
@@ -88,12 +102,6 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
         work.write_bytes += part->tensors[i].role == IR_TENSOR_OUTPUT ? bytes : 0;
     }
     return machine_floor_seconds(&machine, &rates, &work);
-}
-
-static bool is_cold(const struct timing *timing)
-{
-    enum judge_cache cache = timing->options->cache;
-    return cache == JUDGE_CACHE_TASK ? timing->task->cold : cache == JUDGE_CACHE_COLD;
 }
 
 /* What one kernel did in this case, against everybody else. */

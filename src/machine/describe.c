@@ -171,6 +171,14 @@ static void describe_memory(struct machine *machine, const char *root, int64_t l
         machine->memory_bytes = limit;
 }
 
+static void set_id(struct machine *machine)
+{
+    char signature[MACHINE_SIGNATURE], hex[65];
+    machine_signature(signature, machine);
+    sha256_hex(signature, strlen(signature), hex);
+    memcpy(machine->id, hex, sizeof machine->id - 1);
+}
+
 void machine_describe(struct machine *machine, const char *root)
 {
     struct utsname names;
@@ -196,11 +204,21 @@ void machine_describe(struct machine *machine, const char *root)
     if (system_read(text, sizeof text, root,
                     "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", first))
         machine->siblings = system_list_count(text, NULL);
+    set_id(machine);
+}
 
-    char signature[MACHINE_SIGNATURE], hex[65];
-    machine_signature(signature, machine);
-    sha256_hex(signature, strlen(signature), hex);
-    memcpy(machine->id, hex, sizeof machine->id - 1);
+void machine_describe_device(struct machine *machine, const struct machine_device *device)
+{
+    *machine = (struct machine){
+        .online = 1, .allowed = device->units, .threads = 1, .memory_bytes = device->memory_bytes};
+    for (int at = 0; at < MACHINE_CACHES; at++)
+        machine->caches[at].shared_by = 1;
+    machine->caches[MACHINE_L2].bytes = device->cache_bytes;
+    snprintf(machine->architecture, sizeof machine->architecture, "%.15s", device->target);
+    snprintf(machine->model, sizeof machine->model, "%.95s", device->model);
+    snprintf(machine->stepping, sizeof machine->stepping, "%.63s", device->architecture);
+    snprintf(machine->kernel, sizeof machine->kernel, "%.95s", device->version);
+    set_id(machine);
 }
 
 /* Adds to a signature, which has room for all that the fields of struct machine can hold. */

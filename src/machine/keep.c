@@ -185,6 +185,18 @@ enum machine_kept machine_rates_parse(const char *text, size_t length,
     return MACHINE_KEPT_DAMAGED;
 }
 
+bool machine_rates_take(const char *lines, struct rates *rates)
+{
+    bool any = false;
+    *rates = (struct rates){0};
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        any |= parse_line(lines, length, rates);
+        lines += length + (lines[length] != 0);
+    }
+    return any;
+}
+
 /* ---- the file ---- */
 
 char *machine_rates_path(struct arena *arena, const struct machine *machine, struct error *error)

@@ -67,6 +67,18 @@ struct machine {
  * changing the affinity of this process: it is part of the signature.
  */
 void machine_describe(struct machine *machine, const char *root);
+
+/* What its driver tells of a device; "" and 0: not told. */
+struct machine_device {
+    const char *target, *model, *version, *architecture; /* "cuda", "NVIDIA H200", ... */
+    int units;
+    int64_t cache_bytes, memory_bytes;
+};
+/*
+ * A device as a machine: one thread is all of it, L1 is the memory its blocks share, which holds
+ * nothing when a kernel begins, L2 the cache of all units. Its rates are kept like those of others.
+ */
+void machine_describe_device(struct machine *machine, const struct machine_device *device);
 bool machine_has(const struct machine *machine, enum machine_set set);
 const char *machine_set_name(enum machine_set set);       /* "avx512f" */
 const char *machine_level_name(enum machine_level level); /* "L1", "memory" */
@@ -96,6 +108,7 @@ enum machine_unit { /* what computes */
                     MACHINE_UNIT_AVX512,
                     MACHINE_UNIT_AMX,
                     MACHINE_UNIT_NEON,
+                    MACHINE_UNIT_DEVICE, /* all of a device, by multiply-adds of its threads */
                     MACHINE_UNIT_COUNT,
 };
 
@@ -156,6 +169,10 @@ void machine_rates_print(struct text *out, const struct machine *machine,
 /* DAMAGED when the text is not whole, or is of another machine; rates are then all 0. */
 enum machine_kept machine_rates_parse(const char *text, size_t length,
                                       const struct machine *machine, struct rates *rates);
+
+/* Lines "NAME VALUE" as others measured them; what is not understood is left out. True when there
+ * was any rate among them. */
+bool machine_rates_take(const char *lines, struct rates *rates);
 
 /* Where rates of this machine are kept, below the cache directory; in the arena. NULL: error. */
 char *machine_rates_path(struct arena *arena, const struct machine *machine, struct error *error);

@@ -8,8 +8,8 @@
 
 static const char *const mix_names[MACHINE_MIX_COUNT] = {"read", "write", "copy", "stream-write",
                                                          "stream-copy"};
-static const char *const unit_names[MACHINE_UNIT_COUNT] = {"scalar", "sse2", "avx2",
-                                                           "avx512", "amx",  "neon"};
+static const char *const unit_names[MACHINE_UNIT_COUNT] = {"scalar", "sse2", "avx2",  "avx512",
+                                                           "amx",    "neon", "device"};
 static const char *const number_names[MACHINE_NUMBER_COUNT] = {"f64", "f32", "f16", "bf16", "i8"};
 static const char *const crew_names[MACHINE_CREW_COUNT] = {"one", "all"};
 

@@ -5,6 +5,7 @@
  *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may
  *                                                          follow
  *     smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
+ *     smelt-device probe TARGET [quick]                    how fast the device is, a rate per line
  *     smelt-device trace TARGET OBJECT FILE                one call, for a sanitizer to look on
  *
  * Exit status: 0, 1 when the kernel does not compile, 2 when the target cannot be used; what the
@@ -66,9 +67,11 @@ static int describe(struct arena *arena, const struct target *target)
     target->describe(&device, &facts);
     text_printf(&out, "device %s\nversion %s\ncompiler %s\narchitecture %s\n", facts.device,
                 facts.version, facts.compiler, facts.architecture);
-    text_printf(&out, "threads %lld\nshared %lld\nmemory %lld\nunits %lld\ndoubles %d\n",
+    text_printf(&out,
+                "threads %lld\nshared %lld\nmemory %lld\ncache %lld\nunits %lld\ndoubles %d\n",
                 (long long)facts.block_threads, (long long)facts.shared_bytes,
-                (long long)facts.memory_bytes, (long long)facts.units, facts.doubles);
+                (long long)facts.memory_bytes, (long long)facts.cache_bytes, (long long)facts.units,
+                facts.doubles);
     say(out.at);
     target->close(&device);
     return STATUS_GOOD;
@@ -553,6 +556,11 @@ int main(int count, char **arguments)
     if (target && target->open && strcmp(arguments[1], "compile") == 0 && count >= 6 &&
         count % 2 == 0)
         return compile(&arena, target, arguments[3], arguments + 4, count - 4);
+    if (target && target->open && strcmp(arguments[1], "probe") == 0) {
+        struct error error = {0};
+        bool quick = count == 4 && strcmp(arguments[3], "quick") == 0;
+        return probe_run(&arena, target, quick, &error) ? STATUS_GOOD : say_error(&error);
+    }
     if (target && target->open && strcmp(arguments[1], "run") == 0 && count == 4)
         serve(&arena, target, arguments[3]);
     if (target && target->open && strcmp(arguments[1], "trace") == 0 && count == 5) {

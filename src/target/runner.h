@@ -40,6 +40,11 @@ void cell_take_program(struct cell *cell, const struct cell_program *program);
 /* The steps of one call. */
 bool cell_call(struct cell *cell, int slot, struct error *error);
 
+/* ---- measuring (probe.c) ---- */
+
+/* Prints a line per rate as src/machine names them, "bandwidth one memory copy 4.2e+12". */
+bool probe_run(struct arena *arena, const struct target *target, bool quick, struct error *error);
+
 /* ---- one call for a sanitizer (trace.c) ---- */
 
 /* Each tensor and buffer is memory of its own, no byte longer. False: what went wrong. */

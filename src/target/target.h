@@ -33,8 +33,9 @@ struct target_facts {
     int64_t block_threads;      /* most threads of a block */
     int64_t shared_bytes;       /* most shared memory of a block, dynamic one included */
     int64_t memory_bytes;
-    int64_t units; /* multiprocessors, compute units */
-    bool doubles;  /* computes in double precision */
+    int64_t cache_bytes; /* that all units share */
+    int64_t units;       /* multiprocessors, compute units */
+    bool doubles;        /* computes in double precision */
 };
 
 /* What the compiler says of one function. -1: not told. */

@@ -14,7 +14,18 @@ enum { NOT_FOUND = 500, NO_BINARY = 200, LOST = 700, MAJOR = 75, MINOR = 76 };
 
 static int lost;
 
-static int copy_function, product_function, fault_function;
+static int copy_function, product_function, fault_function, idle_function;
+
+/* Kernels of `smelt probe`, which do nothing here. */
+static int is_probe(const char *name)
+{
+    static const char *const names[] = {"nothing", "read", "fill", "shared_read", "chase",
+                                        "f32",     "f64",  "f16",  "bf16"};
+    for (int i = 0; i < 9; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
 
 #define DEFINE(name, arguments) \
     int name arguments;         \
@@ -90,6 +101,7 @@ DEFINE(cuModuleGetFunction, (void **function, void *module, const char *name))
     *function = strcmp(name, "copy") == 0      ? &copy_function
                 : strcmp(name, "product") == 0 ? &product_function
                 : strcmp(name, "fault") == 0   ? &fault_function
+                : is_probe(name)               ? &idle_function
                                                : NULL;
     return *function ? 0 : NOT_FOUND;
 }
@@ -235,6 +247,8 @@ DEFINE(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsign
         (void)extra;
     if (function == &fault_function)
         return lost = LOST, 0;
+    if (function == &idle_function)
+        return 0;
     struct recorded given = {0};
     if (function == &product_function) {
         given = (struct recorded){.a = *(float **)parameters[0],

@@ -271,3 +271,41 @@ TEST(rates_have_names)
     CHECK_STR(machine_mix_name(MACHINE_STREAM_COPY), "stream-copy");
     CHECK_STR(machine_unit_name(MACHINE_UNIT_NEON), "neon");
 }
+
+/* A device is all of its units at once; its inputs may lie in its cache, not in shared memory. */
+TEST(floor_of_a_device)
+{
+    struct machine_device told = {.target = "cuda",
+                                  .model = "a GPU",
+                                  .version = "CUDA 13.0",
+                                  .architecture = "sm_90a",
+                                  .units = 100,
+                                  .cache_bytes = 1000000,
+                                  .memory_bytes = 1 << 30};
+    static const char lines[] = "bandwidth one memory read 1e+12\n"
+                                "bandwidth one memory write 1e+12\n"
+                                "bandwidth one L2 read 4e+12\n"
+                                "bandwidth one L1 read 2e+13\n"
+                                "compute one device f32 5e+13\n"
+                                "compute one device f33 5e+13\n"
+                                "latency memory 5e-07\n"
+                                "call -1\n";
+    struct machine device, other;
+    struct rates rates;
+    machine_describe_device(&device, &told);
+    told.version = "CUDA 13.1";
+    machine_describe_device(&other, &told);
+    CHECK(strcmp(device.id, other.id) != 0);
+    CHECK(machine_rates_take(lines, &rates));
+    CHECK(rates.call == 0);
+    CHECK(rates.compute[MACHINE_ONE][MACHINE_UNIT_DEVICE][MACHINE_F32] == 5e13);
+    struct machine_work work = {.read_bytes = 2e6, .write_bytes = 0, .cold = true};
+    CHECK(machine_floor_seconds(&device, &rates, &work) == 2e-6);
+    work.cold = false;
+    double warm = machine_floor_seconds(&device, &rates, &work);
+    CHECK(warm > 1.2e-6 && warm < 1.3e-6); /* half of it in the cache */
+    work = (struct machine_work){.operations = 5e10, .number = MACHINE_F32};
+    double compute = machine_floor_seconds(&device, &rates, &work);
+    CHECK(compute > 0.999e-3 && compute < 1.001e-3);
+    CHECK(!machine_rates_take("nothing of the kind\n", &rates));
+}

@@ -139,6 +139,7 @@ static void cuda_describe(struct device *device, struct target_facts *facts)
     *facts = (struct target_facts){.block_threads = attribute(cuda, CU_ATTRIBUTE_BLOCK_THREADS),
                                    .shared_bytes = cuda->shared_most,
                                    .memory_bytes = (int64_t)memory,
+                                   .cache_bytes = attribute(cuda, CU_ATTRIBUTE_CACHE),
                                    .units = attribute(cuda, CU_ATTRIBUTE_MULTIPROCESSORS),
                                    .doubles = true};
     cuda->device_name(facts->device, TARGET_NAME, cuda->device);

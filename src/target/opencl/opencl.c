@@ -157,6 +157,7 @@ static void opencl_describe(struct device *device, struct target_facts *facts)
         .block_threads = ask_number(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)),
         .shared_bytes = ask_number(cl, CL_DEVICE_LOCAL_MEM_SIZE, 8),
         .memory_bytes = ask_number(cl, CL_DEVICE_GLOBAL_MEM_SIZE, 8),
+        .cache_bytes = ask_number(cl, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8),
         .units = ask_number(cl, CL_DEVICE_MAX_COMPUTE_UNITS, 4),
         .doubles = ask_number(cl, CL_DEVICE_DOUBLE_FP_CONFIG, 8) != 0};
     if (cl->GetDeviceInfo(cl->device, CL_DEVICE_NAME, TARGET_NAME - 1, facts->device, NULL) != 0)
