@@ -69,19 +69,47 @@ static void check_target(struct doctor *doctor, const struct target *target, con
     }
 }
 
-static void check_nvrtc(struct doctor *doctor, bool needed)
+/* A part of NVIDIA's toolkit: what it is for is missed only where there is a device of theirs. */
+static void check_part(struct doctor *doctor, const char *name, const char *path, bool needed,
+                       const char *use, const char *fix)
 {
-    static const char *const names[] = {"libnvrtc.so.13",   "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "libnvrtc.so.11.1", "libnvrtc.so",    NULL};
-    const char *path = doctor_find_library(doctor, names);
     if (path)
-        doctor_add(doctor, "devices", "nvrtc", FINDING_OK, "%s", path);
+        doctor_add(doctor, "devices", name, FINDING_OK, "%s", path);
     else if (needed)
-        doctor_add(doctor, "devices", "nvrtc", FINDING_GAP,
-                   "not found: no compiling for NVIDIA devices")
-            ->fix = doctor_install(doctor, "nvidia-cuda-toolkit", "cuda-nvrtc");
+        doctor_add(doctor, "devices", name, FINDING_GAP, "not found: %s", use)->fix = fix;
     else
-        doctor_add(doctor, "devices", "nvrtc", FINDING_NONE, "no NVIDIA device");
+        doctor_add(doctor, "devices", name, FINDING_NONE, "no NVIDIA device");
+}
+
+static const char *find_library(struct doctor *doctor, const char *variable,
+                                const char *const *names)
+{
+    const char *chosen = getenv(variable);
+    const char *const own[] = {chosen, NULL};
+    return doctor_find_library(doctor, chosen && *chosen ? own : names);
+}
+
+static void check_toolkit(struct doctor *doctor, bool needed)
+{
+    static const char *const nvrtc[] = {"libnvrtc.so.13",   "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                        "libnvrtc.so.11.1", "libnvrtc.so",    NULL};
+    static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                         "libcublas.so", NULL};
+    const char *chosen = getenv("SMELT_SANITIZER");
+    const char *sanitizer =
+        process_find(doctor->arena, chosen && *chosen ? chosen : target_cuda.sanitizer);
+    if (!sanitizer && !(chosen && *chosen))
+        sanitizer =
+            process_find(doctor->arena, arena_printf(doctor->arena, "/usr/local/cuda/bin/%s",
+                                                     target_cuda.sanitizer));
+    check_part(doctor, "nvrtc", find_library(doctor, "SMELT_NVRTC", nvrtc), needed,
+               "no compiling for NVIDIA devices",
+               doctor_install(doctor, "nvidia-cuda-toolkit", "cuda-nvrtc"));
+    check_part(doctor, "cublas", find_library(doctor, "SMELT_CUBLAS", cublas), needed,
+               "no comparison with cuBLAS", doctor_install(doctor, "libcublas12", "libcublas"));
+    check_part(doctor, "sanitizer", sanitizer, needed,
+               "verdicts do not name thread and line of a fault",
+               doctor_install(doctor, "nvidia-cuda-toolkit", "cuda-sanitizer"));
 }
 
 void doctor_devices(struct doctor *doctor)
@@ -94,7 +122,7 @@ void doctor_devices(struct doctor *doctor)
                          : doctor_install(doctor, "nvidia-driver", "akmod-nvidia-cuda"));
     else
         doctor_add(doctor, "devices", "cuda", FINDING_NONE, "no NVIDIA device");
-    check_nvrtc(doctor, nvidia);
+    check_toolkit(doctor, nvidia);
     check_target(doctor, &target_opencl,
                  doctor_install(doctor, "ocl-icd-libopencl1 pocl-opencl-icd", "ocl-icd pocl"));
 }
