@@ -3,6 +3,7 @@
  *
  *     device [--target cuda] [--tries N] [--no-check] [--pin GROUP.KEY=VALUE]... [NAME...]
  *
+ * A NAME is one of the table below, or OP:SIZES, such as 'softmax:B=[512],D=262144,A=[]'.
  * Times the kernel of the first plan at 512 MB and more by the device's own clock, beside a copy of
  * 512 MB to 512 MB, and compares its results with the plain kernel's where that is quick enough.
  * --tries N times N neighbours of the best plan besides and prints the best one; --pin decides
@@ -435,8 +436,8 @@ int main(int count, char **words)
 {
     struct session session = {0};
     struct target_facts facts;
-    const char *target = "cuda", *only[CASE_COUNT];
-    int chosen = 0;
+    const char *target = "cuda", *only[CASE_COUNT], *owns[CASE_COUNT];
+    int chosen = 0, own = 0;
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--target") == 0 && i + 1 < count)
             target = words[++i];
@@ -446,6 +447,8 @@ int main(int count, char **words)
             session.unchecked = true;
         else if (strcmp(words[i], "--pin") == 0 && i + 1 < count)
             add_pin(&session, words[++i]);
+        else if (strchr(words[i], ':') && own < CASE_COUNT)
+            owns[own++] = words[i];
         else if (chosen < CASE_COUNT)
             only[chosen++] = words[i];
     }
@@ -464,12 +467,18 @@ int main(int count, char **words)
     session.lang = lang_new(&session.arena, lang_library_folder(&session.arena));
     double copy = 0;
     for (int i = 0; i < CASE_COUNT; i++) {
-        bool wanted = chosen == 0 || i == 0;
+        bool wanted = chosen + own == 0 || i == 0;
         for (int k = 0; k < chosen; k++)
             wanted |= strcmp(only[k], CASES[i].name) == 0;
         if (!wanted)
             continue;
         run_case(&session, &CASES[i], &copy);
+    }
+    for (int i = 0; i < own; i++) {
+        const char *colon = strchr(owns[i], ':');
+        const char *op = arena_copy(&session.arena, owns[i], (size_t)(colon - owns[i]));
+        struct device_case one = {.name = owns[i], .op = op, .sizes = colon + 1, .check = true};
+        run_case(&session, &one, &copy);
     }
     arena_release(&session.arena);
     return 0;

@@ -207,7 +207,8 @@ static void fix_window(const struct skeleton_program *program, const struct ir_s
     bool checked = stage->kind == IR_REDUCE && window_slides(program->part, stage);
     for (int i = 0; i < stage->nodes.count; i++)
         checked |= stage->nodes.at[i].op == IR_READ && stage->nodes.at[i].read.checked;
-    if (stage->kind != IR_REDUCE || !checked || stage->index_count - stage->left_count < 2)
+    int reduced = stage->index_count - stage->left_count, least = program->target->device ? 1 : 2;
+    if (stage->kind != IR_REDUCE || !checked || reduced < least)
         return;
     for (int i = stage->left_count; i < stage->index_count; i++)
         fix_symbols(program, program->part->indices[stage->indices[i]].extent, fixed);

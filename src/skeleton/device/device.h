@@ -107,6 +107,14 @@ void device_combine_one(struct loop_block *block, enum ir_monoid_kind monoid,
 void device_combine(struct device_team *team, struct loop_block *block, enum ir_monoid_kind monoid,
                     struct loop_variable *value, struct loop_variable *place);
 
+/* ---- versions for known sizes (known.c) ---- */
+
+/* The group with every symbol in these sizes fixed at what it is, and the condition under which
+ * that holds; NULL: always. */
+const struct skeleton_group *device_known(struct arena *arena, const struct skeleton_group *group,
+                                          const struct ir_size *const *sizes, int count,
+                                          loop_value *condition);
+
 /* ---- small things (slots.c) ---- */
 
 loop_value device_quotient(struct arena *arena, loop_value a, loop_value b);

@@ -3,6 +3,7 @@
  * before anything is computed. Threads run along the index the first result is dense in, `width` of
  * them, and the others of a block over the indices outside it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "skeleton/device/device.h"
@@ -23,6 +24,8 @@ struct device_map {
     struct device_loads loads;
     /* decided */
     int threads, width, items, elements;
+    int resident;
+    bool is_known;
 };
 
 static bool map_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
@@ -161,6 +164,10 @@ static int vector_seed(struct device_map *map, const struct map_extents *extents
 }
 
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
+static const char *const LENGTHS[] = {"any", "known"};
+
+/* Blocks of 256 threads that leave each enough registers to find out where it is. */
+enum { MAP_RESIDENT = 4, MAP_OTHER_REGISTERS = 26, MAP_MOST_REGISTERS = 200 };
 
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
@@ -186,6 +193,12 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     device_slot(group, slots, "vector", "elements a thread loads and stores at once", 1,
                 map.lane < 0 ? 1 : 16, elements);
     device_slot(group, slots, "items", "vectors of a thread", 1, 16, items);
+    if (device->unit_registers)
+        device_slot(group, slots, "resident", "blocks a multiprocessor should hold", 1, 16,
+                    map.chains.count > 1 ? MAP_RESIDENT : 1);
+    if (map.chains.count > 1)
+        slots_add(group, slots, "length", "a version for the sizes at hand besides that for any",
+                  LENGTHS, 2, device->warp > 1);
     slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
               DIVISIONS, 2, slots_division_may_differ(group, 0));
 }
@@ -197,6 +210,8 @@ static void map_decide(struct device_map *map, const struct plan_group *plan)
         map->chains.count > 1 ? (int)plan_number(plan, "width", map->threads) : map->threads;
     map->elements = (int)plan_number(plan, "vector", 1);
     map->items = (int)plan_number(plan, "items", 1);
+    map->resident = (int)plan_number(plan, "resident", 1);
+    map->is_known = map->chains.count > 1 && plan_is(plan, "length", "known");
 }
 
 static double map_registers(const struct device_map *map)
@@ -206,10 +221,8 @@ static double map_registers(const struct device_map *map)
         bytes += (double)dtype_bytes(map->loads.at[i].buffer->dtype) * map->elements * map->items;
     for (int i = 0; i < map->store_count; i++)
         bytes += (double)dtype_bytes(map->buffers[i]->dtype) * map->elements;
-    return 26 + bytes / 4;
+    return MAP_OTHER_REGISTERS + bytes / 4;
 }
-
-enum { MAP_MOST_REGISTERS = 200 };
 
 static bool map_legal(const struct skeleton_group *group, const struct plan_group *plan,
                       struct skeleton_reason *why_not)
@@ -219,9 +232,15 @@ static bool map_legal(const struct skeleton_group *group, const struct plan_grou
         return false;
     map_init(&map, group, loop_kernel_new(group->arena, group->part));
     map_decide(&map, plan);
+    const struct skeleton_device *device = group->target->device;
+    double most = MAP_MOST_REGISTERS;
+    if (device->unit_registers && map.resident > 1)
+        most = fmin(most, (double)device->unit_registers / (map.threads * map.resident));
     if (map.width > map.threads)
         nest_refuse(why_not, "a block has fewer threads than the width");
-    else if (map_registers(&map) > MAP_MOST_REGISTERS)
+    else if (map.resident > 1 && map.threads * map.resident > device->unit_threads)
+        nest_refuse(why_not, "a multiprocessor has no more than %d threads", device->unit_threads);
+    else if (map_registers(&map) > most)
         nest_refuse(why_not, "what a thread keeps would take %.0f registers", map_registers(&map));
     else
         return true;
@@ -252,9 +271,10 @@ static struct skeleton_cost map_predict(const struct skeleton_group *group,
     for (int i = 0; i < group->stage_count; i++)
         cost.operations += nest_operations(&map.nest, nest_stage(&map.nest, i));
     /* threads that have no element, and the work of each besides the elements' own */
+    double guards = map.is_known ? 2 + 12.0 / map.elements : 4 + 24.0 / map.elements;
     double idle =
         flat ? 1 : pieces * map.width * map.elements / (double)(extents.inner ? extents.inner : 1);
-    launch.operations = (cost.operations + points * (4 + 24.0 / map.elements)) * idle;
+    launch.operations = (cost.operations + points * guards) * idle;
     cost.bytes = launch.bytes;
     cost.vectors = (int)launch.registers;
     cost.seconds = device_seconds(group->target->device, &launch);
@@ -268,6 +288,7 @@ struct map_point {     /* where the present vector is */
     loop_value from;   /* along the lane chain */
     loop_value inside; /* the indices outside it exist; NULL: always */
     loop_value whole;  /* and the vector is whole and aligned */
+    bool partial;      /* there may be vectors that are not */
 };
 
 static void point_set(struct map_point *point, const struct nest_chain *chain, loop_value value)
@@ -302,6 +323,8 @@ static loop_value point_aligned(struct device_map *map, const struct map_point *
 {
     struct arena *arena = map->arena;
     loop_value bits = NULL;
+    const struct nest_chains *lists[] = {&map->chains};
+    const struct loop_variable *along = map->chains.at[map->lane].variable;
     size_t count = (size_t)map->store_count + map->loads.count;
     for (size_t i = 0; i < count && map->elements > 1; i++) {
         bool store = i < (size_t)map->store_count;
@@ -309,6 +332,8 @@ static loop_value point_aligned(struct device_map *map, const struct map_point *
         if (store ? !map->vector[i] : !load->vector)
             continue;
         loop_value offset = store ? map->offsets[i] : load->load->offset;
+        if (device_is_aligned_always(arena, offset, lists, 1, along, map->elements))
+            continue;
         offset = loop_replace(arena, offset, &point->places);
         if (!bits || !loop_equal(bits, offset)) /* often all are the same */
             bits = bits ? loop_apply(arena, IR_BITOR, bits, offset, NULL) : offset;
@@ -361,8 +386,10 @@ static struct map_point map_point_of(struct device_map *map, struct loop_block *
     point_set(&point, lane, point.from);
     loop_value end = loop_add(arena, point.from, loop_integer(arena, map->elements));
     loop_value whole = loop_apply(arena, IR_LE, end, extent, NULL);
-    point.whole =
-        device_and(arena, point.inside, device_and(arena, whole, point_aligned(map, &point)));
+    loop_value aligned = point_aligned(map, &point);
+    bool even = extent->op == LOOP_INTEGER && extent->integer % map->elements == 0;
+    point.partial = map->elements > 1 && (aligned || !even);
+    point.whole = device_and(arena, point.inside, device_and(arena, whole, aligned));
     point.whole = device_name(block, "whole", point.whole);
     return point;
 }
@@ -471,7 +498,7 @@ static void map_rest(struct device_map *map, struct loop_block *block, struct ma
 static struct loop_launch map_launch(const struct device_map *map)
 {
     struct arena *arena = map->arena;
-    struct loop_launch launch = {.block = {map->threads}};
+    struct loop_launch launch = {.block = {map->threads}, .minimum_blocks = map->resident};
     const struct ir_size *extent = map->chains.at[map->lane].extent;
     if (map->chains.count == 1) {
         launch.grid[0] =
@@ -488,6 +515,37 @@ static struct loop_launch map_launch(const struct device_map *map)
     return launch;
 }
 
+/* What a thread does. */
+static void map_write(struct device_map *map, const struct plan_group *plan,
+                      struct loop_block *block)
+{
+    const struct loop_variable *along = map->chains.at[map->lane].variable;
+    loop_value item;
+    map_align(map);
+    for (int i = 0; i < map->store_count && plan_is(plan, "divide", "reciprocal"); i++)
+        map->stored[i] = skeleton_reciprocal(map->arena, map->stored[i], along);
+    map_load(map, block);
+    block = item_loop(map, block, &item);
+    struct map_point point = map_point_of(map, block, item);
+    map_whole(map, loop_if(block, point.whole), &point, item);
+    if (point.partial)
+        map_rest(map, loop_else(block), &point);
+}
+
+/* The map with all sizes fixed that say where an element is, and the condition for it. */
+static loop_value map_fix(const struct device_map *map, struct loop_kernel *kernel,
+                          struct device_map *fixed)
+{
+    const struct ir_size *sizes[NEST_MAX_AXES];
+    loop_value condition;
+    int count = 0;
+    for (int i = 0; i < map->chains.count; i++)
+        if (i > 0 || map->lane == 0)
+            sizes[count++] = map->chains.at[i].extent;
+    map_init(fixed, device_known(map->arena, map->group, sizes, count, &condition), kernel);
+    return condition;
+}
+
 static void map_lower(const struct skeleton_group *group, const struct plan_group *plan,
                       struct loop_kernel *kernel)
 {
@@ -502,21 +560,19 @@ static void map_lower(const struct skeleton_group *group, const struct plan_grou
             loop_store(block, map.buffers[i], map.offsets[i], map.stored[i]);
         return;
     }
-    map_align(&map);
-    const struct loop_variable *along = map.chains.at[map.lane].variable;
-    for (int i = 0; i < map.store_count && plan_is(plan, "divide", "reciprocal"); i++)
-        map.stored[i] = skeleton_reciprocal(map.arena, map.stored[i], along);
     struct loop_launch launch = map_launch(&map);
-    struct loop_block *block = loop_launch(kernel, plan->name, slots_note(group), &launch), *body;
-    struct loop_block *top = block;
-    loop_value item;
-    map_load(&map, block);
-    block = item_loop(&map, block, &item);
-    struct map_point point = map_point_of(&map, block, item);
-    body = loop_if(block, point.whole);
-    map_whole(&map, body, &point, item);
-    if (map.elements > 1)
-        map_rest(&map, loop_else(block), &point);
+    struct loop_block *top = loop_launch(kernel, plan->name, slots_note(group), &launch);
+    struct loop_block *block = top;
+    if (map.is_known) {
+        struct device_map fixed;
+        loop_value condition = map_fix(&map, kernel, &fixed);
+        map_decide(&fixed, plan);
+        fixed.lane = map.lane;
+        map_write(&fixed, plan, condition ? loop_if(top, condition) : top);
+        block = condition ? loop_else(top) : NULL;
+    }
+    if (block)
+        map_write(&map, plan, block);
     loop_prune(top);
 }
 

@@ -216,14 +216,15 @@ static bool row_match(const struct skeleton_group *group, struct skeleton_reason
 static const char *const SIDES[] = {"along", "across"};
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const LENGTHS[] = {"any", "known"};
-static const char *const KEEPS[] = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",
-                                    "9", "10", "12", "13", "14", "16", "20", "24", "32"};
+static const char *const KEEPS[] = {"0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",
+                                    "10", "12", "13", "14", "16", "20", "24", "25", "28", "32"};
 static const char *const RESIDENTS[] = {"1", "2", "3", "4", "5", "6", "8", "10", "12", "16"};
 enum {
     KEEP_COUNT = sizeof KEEPS / sizeof *KEEPS,
     RESIDENT_COUNT = sizeof RESIDENTS / sizeof *RESIDENTS,
     TEAM_KEEP = 8,
-    MOST_KEEP = 24,
+    MOST_KEEP = 28,
+    CLUSTER_TEAM = 256, /* threads of each block of a cluster */
     MOST_SPLIT = 1024
 };
 
@@ -279,26 +280,32 @@ static int64_t keep_limit(const struct device_row *row, int64_t threads, int ele
 {
     const struct skeleton_device *device = row->group->target->device;
     int64_t bytes = (int64_t)row->kept_bytes * elements;
-    int64_t registers = device->unit_registers ? device->unit_registers / threads : 160;
+    int64_t registers = device->unit_registers ? device->unit_registers / threads / 8 * 8 : 160;
     registers = (registers > 220 ? 220 : registers) - OTHER_REGISTERS;
     int64_t most = registers > 0 && bytes > 0 ? registers * 4 / bytes : 0;
     return most > MOST_KEEP ? MOST_KEEP : most;
 }
 
-/* Rows that are gone over again, and too long for one block to keep: as many blocks as it takes. */
+/* Rows that are gone over again, and too long for two blocks on a multiprocessor to keep: as many
+ * blocks as it takes, and as many of them at once as there can be, but more than one: while some
+ * wait for each other, others move. */
 static void seed_cluster(const struct device_row *row, int64_t steps, int elements,
                          struct row_seed *seed)
 {
     const struct skeleton_device *device = row->group->target->device;
-    int64_t most = keep_limit(row, 2 * seed->team, elements); /* two blocks at a time */
-    if (row->row.pass_count == 1 || device->cluster < 2 || most < 1)
+    if (row->row.pass_count == 1 || device->cluster < 2 || device->block_threads < CLUSTER_TEAM ||
+        steps <= seed->team * keep_limit(row, 2 * seed->team, elements))
         return;
-    int64_t blocks = 1;
-    while (blocks < device->cluster && steps > blocks * seed->team * most)
-        blocks *= 2;
-    most = keep_limit(row, seed->team, elements);
-    if (steps <= blocks * seed->team * most && row->rows * blocks >= device->units / 2)
+    for (int at_once = 3; at_once > 1; at_once--) {
+        int64_t most = keep_limit(row, (int64_t)at_once * CLUSTER_TEAM, elements), blocks = 2;
+        while (blocks < device->cluster && steps > blocks * CLUSTER_TEAM * most)
+            blocks *= 2;
+        if (steps > blocks * CLUSTER_TEAM * most || row->rows * blocks < device->units / 2)
+            continue;
         seed->cluster = blocks;
+        seed->team = seed->threads = CLUSTER_TEAM;
+        return;
+    }
 }
 
 static struct row_seed seed_along(const struct device_row *row, int elements)
@@ -319,7 +326,7 @@ static struct row_seed seed_along(const struct device_row *row, int elements)
     if (seed.team == seed.threads)
         seed_cluster(row, steps, elements, &seed);
     bool few = row->rows < device->units && steps > 8 * seed.team && seed.cluster == 1;
-    if (few && row->reduced.count == 1) {
+    if (few) {
         seed.team = seed.threads = most < 256 ? most : 256;
         while (seed.split < MOST_SPLIT && seed.split * row->rows < 8 * device->units &&
                seed.split * seed.team * 8 < steps)

@@ -300,57 +300,21 @@ static bool has_values(const struct device_row *row)
 
 /* ---- versions ---- */
 
-static void add_symbols(const struct skeleton_group *group, const struct ir_size *size, bool *found)
-{
-    if (!size || size->op == IR_SIZE_CONSTANT)
-        return;
-    if (size->op != IR_SIZE_SYMBOL) {
-        add_symbols(group, size->a, found);
-        add_symbols(group, size->b, found);
-        return;
-    }
-    const struct ir_size *definition = group->part->symbols[size->symbol].definition;
-    for (int i = 0; i < group->fix_count; i++)
-        if (group->fixes[i].symbol == size->symbol)
-            return;
-    if (definition)
-        add_symbols(group, definition, found);
-    else
-        found[size->symbol] = true;
-}
-
 /* The row with all sizes fixed that say where elements of a row lie, and the condition under which
  * they are those; NULL: always. */
 static loop_value fix_sizes(const struct device_row *row, struct device_row *fixed)
 {
-    struct arena *arena = row->arena;
-    const struct skeleton_group *group = row->group;
-    const struct ir_part *part = group->part;
-    struct skeleton_group *known = arena_new(arena, struct skeleton_group);
-    bool *found = arena_array(arena, (size_t)part->symbol_count + 1, sizeof *found);
+    const struct ir_size *sizes[2 * NEST_MAX_AXES];
+    struct skeleton_reason ignored = {""};
+    loop_value condition;
+    int count = 0;
     for (int i = 0; i < row->reduced.count; i++)
-        add_symbols(group, row->reduced.at[i].extent, found);
+        sizes[count++] = row->reduced.at[i].extent;
     for (int i = 0; i < row->left.count; i++)
         if (i > 0 || (row->is_across && row->across == 0))
-            add_symbols(group, row->left.at[i].extent, found);
-    struct plan_fix *fixes =
-        arena_array(arena, (size_t)(group->fix_count + part->symbol_count), sizeof *fixes);
-    loop_value condition = NULL;
-    int count = 0;
-    for (; count < group->fix_count; count++)
-        fixes[count] = group->fixes[count];
-    for (int i = 0; i < part->symbol_count; i++) {
-        if (!found[i])
-            continue;
-        fixes[count++] = (struct plan_fix){.symbol = i, .value = group->binding->sizes[i]};
-        loop_value size = loop_size(arena, part, ir_size_symbol(arena, i));
-        loop_value value = loop_integer(arena, group->binding->sizes[i]);
-        condition = device_and(arena, condition, loop_apply(arena, IR_EQ, size, value, NULL));
-    }
-    struct skeleton_reason ignored = {""};
-    *known = *group;
-    known->fixes = fixes;
-    known->fix_count = count;
+            sizes[count++] = row->left.at[i].extent;
+    const struct skeleton_group *known =
+        device_known(row->arena, row->group, sizes, count, &condition);
     device_row_init(fixed, known, row->kernel, &ignored);
     device_row_decide(fixed, row->plan);
     fixed->across = row->across;

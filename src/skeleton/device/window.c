@@ -12,11 +12,13 @@
 #include <stdio.h>
 
 #include "skeleton/device/device.h"
+#include "skeleton/slots.h"
 #include "skeleton/window.h"
 
 #define REFUSE(why, ...) (snprintf((why)->text, sizeof(why)->text, __VA_ARGS__), false)
 
 enum { MOST_READS = 128 }; /* of a thread */
+static const char *const LENGTHS[] = {"any", "known"};
 
 static bool window_device_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
 {
@@ -28,6 +30,8 @@ static void window_device_open(const struct skeleton_group *group, struct skelet
 {
     device_slot(group, slots, "threads", "of a block", 64, 512, 256);
     device_slot(group, slots, "items", "lines of results of a thread", 1, 8, 1);
+    slots_add(group, slots, "length", "a version for the sizes at hand besides that for any",
+              LENGTHS, 2, group->target->device->warp > 1);
 }
 
 static bool window_device_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -86,6 +90,7 @@ static int window_device_seeds(const struct skeleton_group *group, struct plan_g
     for (size_t i = 0; i < sizeof ITEMS / sizeof *ITEMS && count < most; i++) {
         plan_set(group->arena, &plans[count], "threads", "256");
         plan_set(group->arena, &plans[count], "items", ITEMS[i]);
+        plan_set(group->arena, &plans[count], "length", LENGTHS[group->target->device->warp > 1]);
         count += window_device_legal(group, &plans[count], &why_not);
     }
     return count;
@@ -195,8 +200,9 @@ static const struct ir_size *thread_count(const struct window *window, struct ar
     return size;
 }
 
-static void window_device_lower(const struct skeleton_group *group, const struct plan_group *plan,
-                                struct loop_kernel *kernel)
+/* What a thread does. */
+static void write_thread(const struct skeleton_group *group, const struct plan_group *plan,
+                         struct loop_kernel *kernel, struct loop_block *block)
 {
     struct window window;
     struct skeleton_reason ignored;
@@ -213,14 +219,9 @@ static void window_device_lower(const struct skeleton_group *group, const struct
     s.code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     s.code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
-    const struct ir_size *count = thread_count(&window, arena, items);
-    struct loop_launch launch = {.grid = {device_blocks(arena, count, threads)},
-                                 .block = {threads}};
-    struct loop_block *block =
-        loop_launch(kernel, plan->name, "neighbours of each element, combined", &launch);
     loop_value at = loop_mul(arena, loop_block_number(arena, 0), loop_integer(arena, threads));
     at = device_name(block, "at", loop_add(arena, at, loop_thread_number(arena, 0)));
-    loop_value all = skeleton_size(&s.code.values, count);
+    loop_value all = skeleton_size(&s.code.values, thread_count(&window, arena, items));
     struct loop_block *body = loop_if(block, loop_less(arena, at, all));
     open_thread(&s, body, at, items);
     if (items == 1) {
@@ -236,7 +237,38 @@ static void window_device_lower(const struct skeleton_group *group, const struct
         open_line(&s, each, loop_of(arena, step));
         finish(&s, each, combine(&s));
     }
-    loop_prune(block);
+}
+
+static void window_device_lower(const struct skeleton_group *group, const struct plan_group *plan,
+                                struct loop_kernel *kernel)
+{
+    struct window window;
+    struct skeleton_reason ignored;
+    struct arena *arena = kernel->arena;
+    if (!window_fits(group, &window, &ignored))
+        return;
+    int items = (int)plan_number(plan, "items", 1),
+        threads = (int)plan_number(plan, "threads", 256);
+    const struct ir_size *count = thread_count(&window, arena, items);
+    struct loop_launch launch = {.grid = {device_blocks(arena, count, threads)},
+                                 .block = {threads}};
+    struct loop_block *top =
+        loop_launch(kernel, plan->name, "neighbours of each element, combined", &launch);
+    struct loop_block *block = top;
+    if (plan_is(plan, "length", "known")) {
+        const struct ir_stage *stage = window.stage;
+        const struct ir_size *sizes[WINDOW_INDICES];
+        loop_value condition;
+        for (int i = 1; i < stage->left_count; i++)
+            sizes[i - 1] = group->part->indices[stage->indices[i]].extent;
+        const struct skeleton_group *known =
+            device_known(arena, group, sizes, stage->left_count - 1, &condition);
+        write_thread(known, plan, kernel, condition ? loop_if(top, condition) : top);
+        block = condition ? loop_else(top) : NULL;
+    }
+    if (block)
+        write_thread(group, plan, kernel, block);
+    loop_prune(top);
 }
 
 const struct skeleton skeleton_device_window = {
