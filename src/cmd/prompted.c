@@ -80,19 +80,66 @@ static const char *unframe(struct arena *arena, const char *source)
     return out.length ? out.at : source;
 }
 
+static const char *target_of(const struct prompted *prompted)
+{
+    const struct skeleton_device *device = prompted->planned.target.device;
+    return device ? device->language : "cpu";
+}
+
+/* What is not known of a device is left out. */
+static const char *describe_device(struct arena *arena, const struct skeleton_device *device)
+{
+    struct text out = text_new(arena);
+    text_printf(&out, "A device of %s%s%s.", device->language, *device->architecture ? ", " : "",
+                device->architecture);
+    if (device->units > 0)
+        text_printf(&out, " %d multiprocessors", device->units);
+    if (device->units > 0 && device->unit_threads > 0)
+        text_printf(&out, " of up to %d threads at once", device->unit_threads);
+    text_printf(&out, "%s a block has up to %d threads", device->units > 0 ? ";" : "",
+                device->block_threads);
+    if (device->warp > 1)
+        text_printf(&out, " in warps of %d", device->warp);
+    if (device->shared > 0)
+        text_printf(&out, " and %lld KB of shared memory", (long long)(device->shared >> 10));
+    text_add(&out, ".");
+    if (device->bandwidth > 0 && device->compute > 0)
+        text_printf(&out, " Memory: %.3g GB/s; f32 arithmetic: %.3g GFLOP/s.",
+                    device->bandwidth / 1e9, device->compute / 1e9);
+    if (device->launch > 0)
+        text_printf(&out, " A launch takes at least %.3g us.", device->launch * 1e6);
+    text_char(&out, '\n');
+    return out.at;
+}
+
+/* The lines that a kernel begins with; on a device those of the plain one, with its launches. */
+static const char *manifest_of(struct prompted *prompted, const char *plain)
+{
+    struct text out = text_new(arena_of(prompted));
+    const char *at = plain;
+    if (prompted->planned.target.device) {
+        while (strncmp(at, "// ", 3) == 0)
+            at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+        text_add_bytes(&out, plain, (size_t)(at - plain));
+        return out.at;
+    }
+    text_printf(&out, "// smelt kernel 1\n// op %s ", ir_root(prompted->planned.program)->name);
+    kernel_print_instance(&out, ir_root(prompted->planned.program));
+    text_add(&out, "\n// target cpu\n");
+    return out.at;
+}
+
 static void describe_task(struct prompted *prompted)
 {
     struct arena *arena = arena_of(prompted);
-    struct text plain = text_new(arena), manifest = text_new(arena);
+    const struct skeleton_device *device = prompted->planned.target.device;
+    struct text plain = text_new(arena);
     (void)planned_print_plain(&prompted->planned, &plain); /* planning knew the target */
-    text_printf(&manifest, "// smelt kernel 1\n// op %s ",
-                ir_root(prompted->planned.program)->name);
-    kernel_print_instance(&manifest, ir_root(prompted->planned.program));
-    text_add(&manifest, "\n// target cpu\n");
     prompted->context.task = prompted->planned.task;
-    prompted->context.target = "cpu";
+    prompted->context.target = target_of(prompted);
+    prompted->context.device = device ? describe_device(arena, device) : NULL;
     prompted->context.contract = unframe(arena, plain.at);
-    prompted->context.manifest = manifest.at;
+    prompted->context.manifest = manifest_of(prompted, plain.at);
     machine_describe(&prompted->machine, "");
     prompted->context.machine = &prompted->machine;
     prompted->context.threads = prompted->threads;
@@ -277,7 +324,7 @@ static void find_experience(struct prompted *prompted)
     struct store_experiences list = {0}, kept = {0};
     struct error error = {0};
     const char *class = arena_copy(arena, know->structure, strcspn(know->structure, ":"));
-    struct experience_query query = {.structure = class, .target = "cpu"};
+    struct experience_query query = {.structure = class, .target = target_of(prompted)};
     if (!prompted->stored.store ||
         !know->engine->experience_list(know->store, arena, &query, &list, &error))
         return;
@@ -357,11 +404,26 @@ static void describe_situation(struct prompted *prompted)
                       .structure = know_structure(arena, planned_class(arena, program), part),
                       .shape = know_shape(arena, program->binding),
                       .dtype = dtype_name(dtype),
-                      .target = "cpu",
+                      .target = target_of(prompted),
                       .signature = arena_string(arena, prompted->machine.id)};
 }
 
 /* ---- pages ---- */
+
+/* Whom pages may be for: "cuda:sm_90a" is for all of cuda as well. */
+static void find_targets(struct prompted *prompted, struct kb_query *query)
+{
+    struct arena *arena = prompted->invocation->arena;
+    const struct skeleton_target *target = &prompted->planned.target;
+    bool any = target->device && !*target->device->architecture;
+    vector_push(arena, &query->targets,
+                any ? target_of(prompted)
+                    : arena_printf(arena, "%s:%s", target_of(prompted), target->name));
+    if (!target->device && machine_has(&prompted->machine, MACHINE_AMX_BF16))
+        vector_push(arena, &query->targets, "cpu:amx");
+    if (!target->device && machine_has(&prompted->machine, MACHINE_NEON))
+        vector_push(arena, &query->targets, "cpu:arm");
+}
 
 static void find_pages(struct prompted *prompted)
 {
@@ -372,12 +434,7 @@ static void find_pages(struct prompted *prompted)
     struct text words = text_new(arena);
     const struct diagnosis *diagnosis = prompted->context.diagnosis;
     struct kb_query query = {.structure = prompted->know.structure};
-    vector_push(arena, &query.targets,
-                arena_printf(arena, "cpu:%s", prompted->planned.target.name));
-    if (machine_has(&prompted->machine, MACHINE_AMX_BF16))
-        vector_push(arena, &query.targets, "cpu:amx");
-    if (machine_has(&prompted->machine, MACHINE_NEON))
-        vector_push(arena, &query.targets, "cpu:arm");
+    find_targets(prompted, &query);
     text_printf(&words, "%s %s ", ir_root(prompted->planned.program)->name, prompted->know.dtype);
     if (diagnosis && diagnosis->text)
         text_add(&words, diagnosis->text);

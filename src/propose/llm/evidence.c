@@ -95,8 +95,13 @@ static void add_task(struct collector *collector)
             break;
         text_printf(&out, "%scase %s%s\n", i ? "" : "\n", one->text, one->timed ? ", timed" : "");
     }
-    text_add(&out, "\nA kernel begins with these lines; `// holds FACTS` and `// scratch BYTES` "
-                   "(expressions of sizes) may follow them:\n\n");
+    text_add(&out,
+             context->device
+                 ? "\nA kernel begins with such lines, here those of the plain one: buffers it "
+                   "needs besides the tensors, and what is launched, in turn; `// holds "
+                   "FACTS` may follow them:\n\n"
+                 : "\nA kernel begins with these lines; `// holds FACTS` and `// scratch "
+                   "BYTES` (expressions of sizes) may follow them:\n\n");
     llm_quote(&out, "c", context->manifest);
     if (context->task->cold)
         text_add(&out, "\nIt is timed with empty caches.\n");
@@ -170,7 +175,9 @@ static void add_machine(struct collector *collector)
     const struct llm_context *context = collector->context;
     const struct machine *machine = context->machine;
     struct text out = text_new(collector->arena);
-    if (!machine)
+    if (context->device)
+        add(collector, "The machine", "device", NULL, MUST, context->device, MUST);
+    if (!machine || context->device)
         return;
     text_printf(&out, "%s, %s; the kernel is given %d thread%s.", machine->model,
                 machine->architecture, context->threads, context->threads == 1 ? "" : "s");

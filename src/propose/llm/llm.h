@@ -59,6 +59,7 @@ struct llm_context {
     const char *contract; /* the op, its tensors and sizes, accuracy, cases: the head of a plain
                              kernel */
     const char *manifest; /* the lines a kernel of this op begins with */
+    const char *device;   /* it is for, in words; NULL: the machine itself */
     const struct machine *machine;
     const struct rates *rates;
     int threads; /* a kernel is given */
