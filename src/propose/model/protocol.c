@@ -44,22 +44,23 @@ static void take_stop(struct model_stream *stream, const char *stop)
         stream->stop = arena_string(stream->arena, stop);
 }
 
+static void write_turn(struct json *json, const char *role, const char *text)
+{
+    json_object(json, NULL);
+    json_string(json, "role", role);
+    json_string(json, "content", text);
+    json_end(json);
+}
+
 /* ---- chat completions ---- */
 
 static void openai_write(struct json *json, const struct model *model,
                          const struct model_request *request)
 {
     json_array(json, "messages");
-    json_object(json, NULL);
-    json_string(json, "role", "system");
-    json_string(json, "content", request->system);
-    json_end(json);
-    for (int i = 0; i < request->turn_count; i++) {
-        json_object(json, NULL);
-        json_string(json, "role", request->turns[i].role);
-        json_string(json, "content", request->turns[i].text);
-        json_end(json);
-    }
+    write_turn(json, "system", request->system);
+    for (int i = 0; i < request->turn_count; i++)
+        write_turn(json, request->turns[i].role, request->turns[i].text);
     json_end(json);
     json_object(json, "stream_options");
     json_bool(json, "include_usage", true);
@@ -100,12 +101,8 @@ static void anthropic_write(struct json *json, const struct model *model,
 {
     json_string(json, "system", request->system);
     json_array(json, "messages");
-    for (int i = 0; i < request->turn_count; i++) {
-        json_object(json, NULL);
-        json_string(json, "role", request->turns[i].role);
-        json_string(json, "content", request->turns[i].text);
-        json_end(json);
-    }
+    for (int i = 0; i < request->turn_count; i++)
+        write_turn(json, request->turns[i].role, request->turns[i].text);
     json_end(json);
     (void)model;
 }

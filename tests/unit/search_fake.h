@@ -1,0 +1,38 @@
+/*
+ * For the tests of the search: softmax, judged by a function of the plan, with a clock that counts.
+ */
+#ifndef SMELT_TESTS_UNIT_SEARCH_FAKE_H
+#define SMELT_TESTS_UNIT_SEARCH_FAKE_H
+
+#include "search/search.h"
+
+struct fake_trace {
+    struct text text; /* a line for each candidate judged */
+    int stop_after;   /* calls of `progress`; 0: none */
+    int calls;
+};
+
+struct skeleton_program *fake_prepare(struct arena *arena);
+/* Fitness from the plan's text; every seventh plan is wrong. A kernel without a plan that says
+ * "fast" is. */
+bool fake_judge(void *context, struct arena *arena, const struct source *const *kernels,
+                struct plan *const *plans, int count, bool finalists,
+                struct search_judgement *judgements, struct error *error);
+/* The judge of fake_run. */
+extern bool (*fake_judge_now)(void *context, struct arena *arena,
+                              const struct source *const *kernels, struct plan *const *plans,
+                              int count, bool finalists, struct search_judgement *judgements,
+                              struct error *error);
+/* Told what comes next; NULL: nobody is. */
+extern void (*fake_announce_now)(void *context, const struct source *const *kernels, int count);
+double fake_clock(void);
+void fake_clock_reset(void);
+
+extern const struct run *fake_going_on; /* the run as the store has it, or NULL */
+extern struct search *fake_current;     /* the search that is running */
+extern int fake_fail_at;                /* the batch whose judge fails; 0: none */
+
+struct search *fake_run(struct arena *arena, const char *policy, int64_t evaluations,
+                        struct store *store, int64_t id, struct fake_trace *trace);
+
+#endif
