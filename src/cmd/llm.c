@@ -102,7 +102,13 @@ static enum exit_code do_list(struct request *request)
         return output_json_end(invocation, &json);
     }
     if (request->models.count == 0)
-        text_printf(&out, "no models in %s; docs/llm.md says how to write one\n", request->where);
+        text_printf(&out,
+                    "no models in %s. One is written like this (docs/llm.md says more):\n\n"
+                    "model local\n"
+                    "    protocol openai\n"
+                    "    url      http://127.0.0.1:8080/v1\n"
+                    "    id       the-name-its-server-has-for-it\n",
+                    request->where);
     else
         text_printf(&out, "%-16s %-10s %8s %8s %12s  %-20s %s\n", "model", "protocol", "window",
                     "reply", "price", "key", "id at url");
@@ -276,20 +282,36 @@ static const struct action {
     {"transcript", 1, false, do_transcript},
 };
 
+static enum exit_code bad_words(struct invocation *invocation, const char *name, const char *what,
+                                int wanted)
+{
+    if (wanted)
+        error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                              "llm %s needs to know which", name),
+                   "smelt llm %s %s", name, what);
+    else
+        errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                   "llm %s takes nothing after it", name);
+    return EXIT_USAGE;
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct request request = {.invocation = invocation};
     const char *name = invocation->operands.at[0];
     int words = (int)invocation->operands.count - 1;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (strcmp(actions[i].name, name) != 0 || actions[i].words != words)
+        if (strcmp(actions[i].name, name) != 0)
             continue;
+        if (actions[i].words != words)
+            return bad_words(invocation, name, actions[i].needs_models ? "MODEL" : "RUN",
+                             actions[i].words);
         if (actions[i].needs_models && !load(&request))
             return errors_exit(&invocation->errors);
         return actions[i].run(&request);
     }
     error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "llm cannot '%s' with %d words after it", name, words),
+                          "llm has no action '%s'", name),
                "list, test MODEL, models MODEL or transcript RUN");
     return EXIT_USAGE;
 }

@@ -272,9 +272,12 @@ struct plan *planned_choose(struct planned *planned)
 const char *planned_class(struct arena *arena, const struct skeleton_program *program)
 {
     struct plan *plan;
+    return skeleton_seeds(program, &plan, 1) ? planned_class_of(arena, plan) : "none";
+}
+
+const char *planned_class_of(struct arena *arena, const struct plan *plan)
+{
     struct text text = text_new(arena);
-    if (skeleton_seeds(program, &plan, 1) == 0)
-        return "none";
     for (int g = 0; g < plan->group_count; g++)
         if (!strstr(text.at ? text.at : "", plan->groups[g].skeleton))
             text_printf(&text, "%s%s", text.length ? "+" : "", plan->groups[g].skeleton);

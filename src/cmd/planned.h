@@ -54,6 +54,8 @@ bool planned_print_plain(const struct planned *planned, struct text *source);
 const char *planned_op_text(struct arena *arena, const struct ast_op *op);
 /* "row", "contract+map": the skeletons of the best seed. */
 const char *planned_class(struct arena *arena, const struct skeleton_program *program);
+/* The same by the first of its seed plans, which is dear to find. */
+const char *planned_class_of(struct arena *arena, const struct plan *plan);
 
 /* The target of that name, as --target has it; NULL: this machine. Lives in the arena
  * (planned_target.c). */

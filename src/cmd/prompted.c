@@ -173,6 +173,9 @@ static void seed_parent(struct prompted *prompted)
     struct plan *plan;
     if (skeleton_seeds(planned->ready, &plan, 1) == 0)
         return;
+    if (!prompted->structure)
+        prompted->structure =
+            know_structure(arena, planned_class_of(arena, plan), planned->ready->part);
     planned_print(planned, plan, NULL, &source);
     plan_print(&text, plan, planned->ready->graph);
     prompted->context.kernel = source.at;
@@ -396,16 +399,18 @@ static void describe_situation(struct prompted *prompted)
     struct arena *arena = arena_of(prompted);
     const struct skeleton_program *program = prompted->planned.ready;
     const struct ir_part *part = program->part;
+    const char *structure = prompted->structure;
     enum dtype dtype = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
-    prompted->know =
-        (struct know){.arena = arena,
-                      .engine = prompted->stored.engine,
-                      .store = prompted->stored.store,
-                      .structure = know_structure(arena, planned_class(arena, program), part),
-                      .shape = know_shape(arena, program->binding),
-                      .dtype = dtype_name(dtype),
-                      .target = target_of(prompted),
-                      .signature = arena_string(arena, prompted->machine.id)};
+    if (!structure)
+        structure = know_structure(arena, planned_class(arena, program), part);
+    prompted->know = (struct know){.arena = arena,
+                                   .engine = prompted->stored.engine,
+                                   .store = prompted->stored.store,
+                                   .structure = structure,
+                                   .shape = know_shape(arena, program->binding),
+                                   .dtype = dtype_name(dtype),
+                                   .target = target_of(prompted),
+                                   .signature = arena_string(arena, prompted->machine.id)};
 }
 
 /* ---- pages ---- */

@@ -27,6 +27,7 @@ struct prompted {
     const char *judged;            /* of a parent that is a file: that of its verdict; or NULL */
     int threads;
     const struct proposer *role; /* or NULL */
+    const char *structure;       /* of the op, where it is known already; else it is found */
     /* gathered */
     struct llm_context context;
     struct machine machine;

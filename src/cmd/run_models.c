@@ -233,6 +233,7 @@ static bool write_prompt(void *context, struct arena *arena, struct search *sear
     prompted->stored.invocation = &inner;
     prompted->threads = search->threads;
     prompted->role = role;
+    prompted->structure = request->know.structure;
     bool known = node->diagnosis.class != DIAGNOSIS_NONE;
     if (!prompted_about(prompted, &node->record, known ? &node->diagnosis : NULL)) {
         *error = inner.errors.list.at[0];

@@ -203,8 +203,12 @@ static bool finish_model(struct reader *reader)
     if (!model)
         return true;
     reader->place = model->place;
-    if (!model->protocol || !model->url || !model->id)
-        return fail(reader, "this model lacks a line", "it needs at least protocol, url and id");
+    const char *lacks = !model->protocol ? "this model lacks a line: protocol"
+                        : !model->url    ? "this model lacks a line: url"
+                        : !model->id     ? "this model lacks a line: id"
+                                         : NULL;
+    if (lacks)
+        return fail(reader, lacks, "it needs at least protocol, url and id");
     if (model->key_variable && model->key_file)
         return fail(reader, "this model has two keys", "either key-env or key-file");
     if ((model->key_variable || model->key_file) && model->url[4] != 's' && !is_near(model->url))
