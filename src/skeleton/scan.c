@@ -5,20 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "skeleton/nest.h"
+#include "skeleton/scan.h"
 #include "skeleton/slots.h"
 
-struct scan_shape {
-    struct nest nest;
-    const struct ir_stage *stage;
-    struct nest_chains lines; /* all but the axis */
-    struct nest_chain axis;
-    int across; /* the chain lines lie side by side along, or -1: the axis is dense */
-    int64_t line_count, length;
-};
-
-static bool scan_fits(const struct skeleton_group *group, struct nest *nest,
-                      struct skeleton_reason *why_not)
+bool scan_fits(const struct skeleton_group *group, struct nest *nest,
+               struct skeleton_reason *why_not)
 {
     const struct ir_stage *stage = &group->part->stages[group->stages[0]];
     if (group->stage_count != 1 || stage->kind != IR_SCAN) {
@@ -54,7 +45,7 @@ static int chain_across(const struct scan_shape *shape)
     return -1;
 }
 
-static struct scan_shape scan_shape_of(const struct skeleton_group *group, struct arena *arena)
+struct scan_shape scan_shape_of(const struct skeleton_group *group, struct arena *arena)
 {
     struct scan_shape shape = {.line_count = 1};
     struct skeleton_reason ignored;

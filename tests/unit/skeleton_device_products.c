@@ -27,6 +27,8 @@ static const struct product PRODUCTS[] = {
     {"conv2d",
      {"N=128", "G=1", "C=64", "H=128", "W=128", "O=128", "R=3", "S=3", "pad=1"},
      "contract"},
+    {"cumsum", {"B=[32768]", "D=32768", "A=[]"}, "scan"},
+    {"cumsum", {"T=f64", "B=[100]", "D=100", "A=[64]"}, "scan"},
     {"attention_causal", {"B=[32]", "L=1024", "S=1024", "E=64", "D=64"}, "attend"},
 };
 
