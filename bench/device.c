@@ -365,7 +365,7 @@ static struct plan *try_neighbours(struct session *session, struct subject *subj
 static void run_case(struct session *session, const struct device_case *one, double *copy)
 {
     struct subject subject;
-    struct plan *best;
+    struct plan *seeds[4], *best; /* of several: those that fix sizes are among them */
     char compared[32] = "-";
     if (!prepare(session, one, &subject))
         return;
@@ -373,10 +373,11 @@ static void run_case(struct session *session, const struct device_case *one, dou
                                                             &subject.binding, &session->plans_for);
     if (session->pins.count && strcmp(one->name, "copy") != 0)
         program->pins = &session->pins;
-    if (skeleton_seeds(program, &best, 1) == 0) {
+    if (skeleton_seeds(program, seeds, 4) == 0) {
         printf("%-16s no plan\n", one->name);
         return;
     }
+    best = seeds[0];
     struct measured first = run_plan(session, &subject, program, best);
     double seconds = first.seconds, predicted = skeleton_predict(program, best).seconds;
     if (one->check && !session->unchecked) {

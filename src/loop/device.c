@@ -66,6 +66,11 @@ void loop_cluster_barrier(struct loop_block *block)
     statement_add(block, LOOP_BARRIER)->cluster = true;
 }
 
+void loop_wait(struct loop_block *block)
+{
+    statement_add(block, LOOP_BARRIER)->soon = true;
+}
+
 void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                const struct loop_buffer *from, loop_value from_offset, int elements)
 {

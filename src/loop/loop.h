@@ -204,6 +204,8 @@ struct loop_statement {
     int elements;
     enum ir_monoid_kind monoid; /* ATOMIC: IR_SUM, IR_MAXIMUM, IR_MINIMUM */
     bool cluster;               /* BARRIER: of all blocks of the cluster */
+    bool soon; /* MOVE to shared memory: it may happen later; BARRIER: of nobody but this thread,
+                  until all that it moves so is there */
 };
 
 /*
@@ -347,6 +349,8 @@ const struct loop_buffer *loop_shared(struct loop_block *block, const char *name
                                       int64_t elements);
 void loop_barrier(struct loop_block *block);
 void loop_cluster_barrier(struct loop_block *block);
+/* Of what is moved `soon`: the thread goes on when it is there. Others need a barrier besides. */
+void loop_wait(struct loop_block *block);
 void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                const struct loop_buffer *from, loop_value from_offset, int elements);
 void loop_atomic(struct loop_block *block, enum ir_monoid_kind monoid,

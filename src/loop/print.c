@@ -270,7 +270,11 @@ static void print_statement(struct text *out, const struct loop_statement *state
         text_add(out, "]\n");
         break;
     case LOOP_TILE: print_tile(out, statement); break;
-    case LOOP_BARRIER: text_add(out, statement->cluster ? "cluster barrier\n" : "barrier\n"); break;
+    case LOOP_BARRIER:
+        text_add(out, statement->soon      ? "wait\n"
+                      : statement->cluster ? "cluster barrier\n"
+                                           : "barrier\n");
+        break;
     case LOOP_MOVE: print_move(out, statement); break;
     case LOOP_ATOMIC: print_atomic(out, statement); break;
     }

@@ -118,8 +118,9 @@ struct dialect {
     const char *const *dimensions; /* what the formats take */
     const char *barrier;           /* a statement */
     const char *cluster_barrier;   /* likewise, of all blocks of a cluster; NULL: there are none */
-    const char *cluster;           /* format: behind what a kernel of such a cluster begins with */
-    const char *const *exchanges;  /* functions by enum loop_exchange; NULL: a warp has none */
+    const char *copy, *copied;    /* a function that moves later, a statement that waits; or NULL */
+    const char *cluster;          /* format: behind what a kernel of such a cluster begins with */
+    const char *const *exchanges; /* functions by enum loop_exchange; NULL: a warp has none */
     const char *bounds; /* format: what a kernel begins with that has so many threads a block */
     bool suffixes;      /* functions for float end in f */
     const char *const *lines;    /* pairs: words, and a line for files that have one of them */

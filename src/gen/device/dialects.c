@@ -122,6 +122,23 @@ static const char *const CUDA_LINES[] = {
     "    asm volatile(\"barrier.cluster.arrive.release.aligned;\\n\"\n"
     "                 \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n"
     "}\n",
+    "copy_soon",
+    "\n"
+    "/* To shared memory, past the registers: see copies_wait. */\n"
+    "template <int bytes> static __device__ inline void copy_soon(void *to, const void *from)\n"
+    "{\n"
+    "    const unsigned place = (unsigned)__cvta_generic_to_shared(to);\n"
+    "    if (bytes == 16)\n"
+    "        asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" ::\"r\"(place), "
+    "\"l\"(from));\n"
+    "    else\n"
+    "        asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\" ::\"r\"(place), "
+    "\"l\"(from),\n"
+    "                     \"n\"(bytes));\n"
+    "}\n",
+    "copies_wait",
+    "static __device__ inline void copies_wait() { asm volatile(\"cp.async.wait_all;\" ::: "
+    "\"memory\"); }\n",
     "of_block",
     "/* The same place in the shared memory of another block of the cluster. */\n"
     "template <typename T> static __device__ inline const T *of_block(const T *place, int block)\n"
@@ -232,6 +249,8 @@ static const char *const RESERVED[] = {
     "ushort4",
     "of_block",
     "cluster_barrier",
+    "copy_soon",
+    "copies_wait",
     NULL,
 };
 
@@ -272,6 +291,8 @@ static const struct dialect DIALECTS[] = {
         .dimensions = LETTERS,
         .barrier = "__syncthreads();",
         .cluster_barrier = "cluster_barrier();",
+        .copy = "copy_soon",
+        .copied = "copies_wait();",
         .cluster = " __cluster_dims__(%d, 1, 1)",
         .exchanges = CUDA_EXCHANGES,
         .bounds = "extern \"C\" __global__ void __launch_bounds__(%d * %d * %d, %d)",

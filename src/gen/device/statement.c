@@ -92,6 +92,17 @@ static void print_move(struct printer *printer, const struct loop_statement *sta
     const struct loop_buffer *to = statement->buffer, *from = statement->from_buffer;
     loop_value to_offset = print_resolve(printer, statement->offset);
     loop_value from_offset = print_resolve(printer, statement->value);
+    size_t bytes = dtype_bytes(to->dtype) * (size_t)statement->elements;
+    if (statement->soon && printer->emitter->dialect->copy && bytes >= 4) {
+        print_line(printer,
+                   arena_printf(arena, "%s<%d>(&%s[%s], &%s[%s]);", printer->emitter->dialect->copy,
+                                (int)bytes,
+                                (const char *)map_get_bytes(&printer->names, &to, sizeof to),
+                                print_value(printer, to_offset).text,
+                                (const char *)map_get_bytes(&printer->names, &from, sizeof from),
+                                print_value(printer, from_offset).text));
+        return;
+    }
     if (statement->elements == 1) {
         const char *to_name = map_get_bytes(&printer->names, &to, sizeof to);
         const char *from_name = map_get_bytes(&printer->names, &from, sizeof from);
@@ -129,9 +140,12 @@ void print_device_statement(struct printer *printer, const struct loop_statement
 {
     switch (statement->kind) {
     case LOOP_BARRIER:
-        emit_line(printer->emitter, "%s",
-                  statement->cluster ? printer->emitter->dialect->cluster_barrier
-                                     : printer->emitter->dialect->barrier);
+        if (!statement->soon)
+            emit_line(printer->emitter, "%s",
+                      statement->cluster ? printer->emitter->dialect->cluster_barrier
+                                         : printer->emitter->dialect->barrier);
+        else if (printer->emitter->dialect->copied)
+            emit_line(printer->emitter, "%s", printer->emitter->dialect->copied);
         break;
     case LOOP_MOVE: print_move(printer, statement); break;
     default: print_atomic(printer, statement); break;

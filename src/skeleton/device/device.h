@@ -73,6 +73,9 @@ bool device_is_aligned_always(struct arena *arena, loop_value offset,
 void device_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,
                  const struct loop_buffer *from, loop_value from_offset, int count, bool vector);
 
+/* The moves at the end of the block may happen later, up to loop_wait. */
+void device_move_soon(struct loop_block *block);
+
 /* ---- threads combining values (combine.c) ---- */
 
 struct device_pair { /* a value, and of argmax and argmin where it was; -1: nowhere */

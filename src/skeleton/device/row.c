@@ -183,6 +183,7 @@ bool device_row_init(struct device_row *row, const struct skeleton_group *group,
         row->load_bytes += bytes;
     }
     row->kept_bytes = row->load_bytes;
+    row->kept_loads = (int)loads.count;
     if (row->row.pass_count > 1) {
         struct device_loads early = {0};
         row->kept_bytes = 0;
@@ -190,6 +191,8 @@ bool device_row_init(struct device_row *row, const struct skeleton_group *group,
             device_row_collect(row, pass, &early);
         for (size_t i = 0; i < early.count; i++)
             row->kept_bytes += (int)dtype_bytes(early.at[i].buffer->dtype);
+        row->kept_loads = (int)early.count;
+        row->kept_dtype = early.count ? early.at[0].buffer->dtype : DTYPE_F32;
     }
     for (int i = 0; i < row->row.stage_count; i++)
         row->stores |= row->row.stages[i].kind == ROW_MAP &&
@@ -218,9 +221,11 @@ static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const LENGTHS[] = {"any", "known"};
 static const char *const KEEPS[] = {"0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",
                                     "10", "12", "13", "14", "16", "20", "24", "25", "28", "32"};
+static const char *const STASHES[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"};
 static const char *const RESIDENTS[] = {"1", "2", "3", "4", "5", "6", "8", "10", "12", "16"};
 enum {
     KEEP_COUNT = sizeof KEEPS / sizeof *KEEPS,
+    STASH_COUNT = sizeof STASHES / sizeof *STASHES,
     RESIDENT_COUNT = sizeof RESIDENTS / sizeof *RESIDENTS,
     TEAM_KEEP = 8,
     MOST_KEEP = 28,
@@ -237,6 +242,7 @@ void device_row_decide(struct device_row *row, const struct plan_group *plan)
     row->elements = (int)plan_number(plan, "vector", 1);
     row->keep = (int)plan_number(plan, "keep", 0);
     row->unroll = (int)plan_number(plan, "unroll", 1);
+    row->stash = (int)plan_number(plan, "stash", 0);
     row->split = (int)plan_number(plan, "split", 1);
     row->cluster = (int)plan_number(plan, "cluster", 1);
     row->resident = (int)plan_number(plan, "resident", 1);
@@ -269,11 +275,11 @@ static int64_t power_above(int64_t value)
 }
 
 struct row_seed {
-    int64_t threads, team, keep, unroll, split, cluster;
+    int64_t threads, team, keep, stash, unroll, split, cluster;
 };
 
 /* Registers of a thread beside the vectors it holds. */
-enum { OTHER_REGISTERS = 22 };
+enum { OTHER_REGISTERS = 15 };
 
 /* Vectors a thread can keep beside everything else it needs. */
 static int64_t keep_limit(const struct device_row *row, int64_t threads, int elements)
@@ -296,7 +302,7 @@ static void seed_cluster(const struct device_row *row, int64_t steps, int elemen
     if (row->row.pass_count == 1 || device->cluster < 2 || device->block_threads < CLUSTER_TEAM ||
         steps <= seed->team * keep_limit(row, 2 * seed->team, elements))
         return;
-    for (int at_once = 3; at_once > 1; at_once--) {
+    for (int at_once = 4; at_once > 1; at_once--) {
         int64_t most = keep_limit(row, (int64_t)at_once * CLUSTER_TEAM, elements), blocks = 2;
         while (blocks < device->cluster && steps > blocks * CLUSTER_TEAM * most)
             blocks *= 2;
@@ -338,7 +344,11 @@ static struct row_seed seed_along(const struct device_row *row, int elements)
     seed.keep = again && needed <= 2 * most_keep ? needed : 0;
     seed.keep = seed.keep > most_keep ? most_keep : seed.keep; /* the rest is read again */
     if (row->row.pass_count == 1 && needed <= 8 && seed.split == 1)
-        seed.keep = needed; /* all that is read is under way at once */
+        seed.keep = needed;                         /* all that is read is under way at once */
+    if (seed.cluster > 1 && row->kept_loads == 1) { /* half of it, so that more rows are there */
+        seed.stash = seed.keep / 2 < STASH_COUNT ? seed.keep / 2 : STASH_COUNT - 1;
+        seed.keep -= seed.stash;
+    }
     if (slow) /* a device that is a processor: caches keep a row, and compilers take long */
         seed.keep = 0, seed.unroll = 1;
     return seed;
@@ -377,7 +387,10 @@ static double row_registers(const struct device_row *row)
     int late = row->load_bytes - row->kept_bytes;
     double vectors = (double)row->keep * row->kept_bytes + (double)row->unroll * late;
     vectors = fmax(vectors, (double)row->unroll * row->load_bytes);
-    double sums = 4.0 * device_row_sums(row) * row->row.stage_count + 8.0 * row->elements;
+    int reductions = 0;
+    for (int i = 0; i < row->row.stage_count; i++)
+        reductions += row->row.stages[i].kind == ROW_REDUCE;
+    double sums = 4.0 * device_row_sums(row) * reductions + 8.0 * row->elements;
     return OTHER_REGISTERS + (vectors * row->elements + sums - 40) / 4;
 }
 
@@ -385,7 +398,9 @@ static double row_registers(const struct device_row *row)
 static int64_t resident_seed(const struct device_row *row)
 {
     const struct skeleton_device *device = row->group->target->device;
-    double registers = ceil(row_registers(row) / 8) * 8;
+    /* where a block has several rows it must find out which are there */
+    double guards = row->team < row->threads || row->is_across ? 7 : row->stash ? 8 : 0;
+    double registers = ceil((row_registers(row) + guards) / 8) * 8;
     double blocks = fmin(floor(device->unit_registers / (registers * row->threads)),
                          floor((double)device->unit_threads / row->threads));
     return blocks < 1 ? 1 : (int64_t)blocks;
@@ -405,11 +420,16 @@ static void open_device(struct device_row *row, const struct row_seed *seed, int
 {
     const struct skeleton_group *group = row->group;
     const struct skeleton_device *device = group->target->device;
+    if (device->warp > 1)
+        slots_add(group, slots, "stash", "vectors more that a thread keeps in shared memory",
+                  STASHES, STASH_COUNT, (int)seed->stash);
     if (device->cluster > 1)
         device_slot(group, slots, "cluster", "blocks that share a row and meet", 1, device->cluster,
                     seed->cluster);
     if (device->unit_registers) {
         row->threads = (int)seed->threads;
+        row->team = (int)seed->team;
+        row->stash = (int)seed->stash;
         row->keep = keep;
         row->unroll = (int)seed->unroll;
         slots_add(group, slots, "resident", "blocks a multiprocessor should hold", RESIDENTS,
@@ -451,7 +471,8 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
 
 static double row_shared(const struct device_row *row)
 {
-    return 16.0 * row->threads;
+    return 16.0 * row->threads +
+           (double)row->threads * row->stash * row->elements * row->kept_bytes;
 }
 
 static bool row_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -475,7 +496,11 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "blocks of a cluster share one row along it, each is a team");
     else if (row.resident > 1 && row.threads * row.resident > device->unit_threads)
         nest_refuse(why_not, "a multiprocessor has no more than %d threads", device->unit_threads);
-    else if (row.split > 1 && row.keep > 0)
+    else if (row.stash && row.kept_loads != 1)
+        nest_refuse(why_not, "what is stashed is one tensor, not %d", row.kept_loads);
+    else if (row.stash && row_shared(&row) - 4.0 * row.threads > DEVICE_STATIC_SHARED)
+        nest_refuse(why_not, "a block would stash %.0f bytes", row_shared(&row));
+    else if (row.split > 1 && row.keep + row.stash > 0)
         nest_refuse(why_not, "nothing is kept from launch to launch");
     else if (row_registers(&row) > most)
         nest_refuse(why_not, "what a thread keeps would take %.0f registers", row_registers(&row));
@@ -493,7 +518,8 @@ static double reread_bytes(const struct device_row *row, const struct device_lau
     static const double from_cache = 0.4;
     const struct skeleton_device *device = row->group->target->device;
     double bytes = (double)row->rows * (double)row->length * row->load_bytes;
-    double again = steps > row->keep ? 1 - row->keep / steps : 0;
+    int keep = row->keep + row->stash;
+    double again = steps > keep ? 1 - keep / steps : 0;
     double at_once = device_resident(device, launch) * device->units / fmax(launch->blocks, 1);
     bool near = row->split == 1 && fmin(at_once, 1) * bytes < 0.7 * (double)device->cache;
     return bytes * again * (row->row.pass_count - 1) * (near ? from_cache : 1);
@@ -523,12 +549,12 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
         launch.blocks = ceil((double)row.rows * row.team / row.threads) * row.split * row.cluster;
         steps = (double)row.length / row.elements / (lanes * row.split * row.cluster);
     }
-    bool kept = row.keep >= steps;
+    bool kept = row.keep + row.stash >= steps;
     launch.unique = nest_bytes(&row.row.nest);
     launch.fetched = points * row.load_bytes;
     launch.bytes = device_bytes(&row.row.nest, device_row_lane(&row), points);
     launch.bytes += reread_bytes(&row, &launch, steps);
-    double under_way = fmin(kept ? row.keep : row.unroll, fmax(steps, 1));
+    double under_way = fmin(kept ? row.keep + row.stash : row.unroll, fmax(steps, 1));
     launch.in_flight = under_way * row.elements * fmax(row.load_bytes, 2);
     for (int i = 0; i < group->stage_count; i++)
         cost.operations += nest_operations(&row.row.nest, row.row.stages[i].stage);

@@ -7,10 +7,10 @@
  *     along    of one row, which a team of threads shares
  *     across   of as many rows side by side; a team is the threads of a block that have the same
  *
- * The first `keep` steps of a thread stay in registers from pass to pass, the others are read
- * again, `unroll` at a time. With `split` so many blocks share a row: each pass is a launch, and
- * begins with what the blocks of the passes before have left. With `cluster` so many blocks share
- * a row in one launch, and meet where a team meets.
+ * The first `keep` steps of a thread stay in registers from pass to pass, `stash` more in shared
+ * memory, the others are read again, `unroll` at a time. With `split` so many blocks share a row:
+ * each pass is a launch, and begins with what the blocks of the passes before have left. With
+ * `cluster` so many blocks share a row in one launch, and meet where a team meets.
  *
  * Where lengths are `known` there are two versions in the function: one for the sizes at hand,
  * whose steps need no guards, and one for all others, which keeps nothing.
@@ -43,25 +43,28 @@ struct device_row {
     int across;               /* the left chain rows lie side by side along */
     int smallest, load_bytes; /* bytes of the narrowest element, of all loads at a point */
     int kept_bytes;           /* of loads in passes before the last, or the only one */
+    int kept_loads;           /* how many these are */
+    enum dtype kept_dtype;    /* of the first of them */
     int64_t rows, length;     /* at the sizes to be good at */
     bool stores;              /* elements are written */
     /* decided */
     bool is_across, reciprocal, is_known;
-    int threads, team, elements, keep, unroll, split, cluster, resident;
+    int threads, team, elements, keep, stash, unroll, split, cluster, resident;
     /* while a function is written */
     struct loop_block *body; /* of the function */
     struct loop_block *top;  /* where its statements go: the body, or a version in it */
     struct device_team combining;
-    struct device_loads kept;    /* loads that have registers from pass to pass */
-    loop_value row_number;       /* of the first row of this thread */
-    loop_value inside;           /* whether it is a row of its own; NULL: always */
-    loop_value part;             /* of the row, when it is split */
-    loop_value lane;             /* number of this thread among those of its row */
-    int stride;                  /* how many these are; with `split` those of one block */
-    struct loop_variable *which; /* stands for `element` while passes are made */
-    loop_value column;           /* across: the first one of this thread */
-    loop_value element;          /* which row of the thread results are asked for */
-    struct map places;           /* variables of left chains -> values */
+    struct device_loads kept;          /* loads that have registers from pass to pass */
+    const struct loop_buffer *stashed; /* shared memory for the first of them */
+    loop_value row_number;             /* of the first row of this thread */
+    loop_value inside;                 /* whether it is a row of its own; NULL: always */
+    loop_value part;                   /* of the row, when it is split */
+    loop_value lane;                   /* number of this thread among those of its row */
+    int stride;                        /* how many these are; with `split` those of one block */
+    struct loop_variable *which;       /* stands for `element` while passes are made */
+    loop_value column;                 /* across: the first one of this thread */
+    loop_value element;                /* which row of the thread results are asked for */
+    struct map places;                 /* variables of left chains -> values */
 };
 
 /* The group sorted out; false: why it is none for devices. */

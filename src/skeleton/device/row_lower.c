@@ -110,6 +110,15 @@ static void begin(struct device_row *row, const char *name, int split)
     }
 }
 
+/* Shared memory for what does not go into registers. */
+static void begin_stash(struct device_row *row)
+{
+    row->stashed = NULL;
+    if (row->stash)
+        row->stashed = loop_shared(row->body, "stash", row->kept_dtype,
+                                   (int64_t)row->threads * row->stash * row->elements);
+}
+
 /* Which row is this thread's, in the block of statements that follow. */
 static void open_thread(struct device_row *row, struct loop_block *top, int split)
 {
@@ -319,6 +328,7 @@ static loop_value fix_sizes(const struct device_row *row, struct device_row *fix
     device_row_decide(fixed, row->plan);
     fixed->across = row->across;
     fixed->body = row->body;
+    fixed->stashed = row->stashed;
     fixed->combining = row->combining;
     for (int i = 0; i < row->row.stage_count; i++) {
         fixed->stages[i].partial = row->stages[i].partial;
@@ -333,6 +343,7 @@ static void write_versions(struct device_row *row, const char *name, int split, 
                            void (*write)(struct device_row *row, int pass))
 {
     begin(row, name, split);
+    begin_stash(row);
     loop_value condition = NULL;
     if (row->is_known) {
         struct device_row fixed;
@@ -344,7 +355,7 @@ static void write_versions(struct device_row *row, const char *name, int split, 
         struct device_row other = *row;
         other.values.context = &other;
         if (row->is_known) /* few registers, whatever the sizes */
-            other.keep = 0, other.unroll = 1;
+            other.keep = other.stash = 0, other.unroll = 1;
         open_thread(&other, condition ? loop_else(row->body) : row->body, split);
         write(&other, pass);
     }

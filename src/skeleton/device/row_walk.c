@@ -132,8 +132,25 @@ struct walk { /* what is done at each step of a pass */
     struct device_loads *loads;
     int pass;
     bool aligned_stores[ROW_MAX_STAGES];
-    bool keeps; /* these steps stay in registers: what was computed from them, too */
+    bool keeps;   /* these steps stay in registers: what was computed from them, too */
+    bool stashed; /* they stay in shared memory */
 };
+
+/* Where element `element` of a step of this thread is in the stash. */
+static loop_value stash_place(struct device_row *row, loop_value item, loop_value element)
+{
+    struct arena *arena = row->arena;
+    loop_value number = loop_sub(arena, item, device_row_integer(row, row->keep));
+    number = loop_mul(arena, number, device_row_integer(row, row->threads));
+    number = loop_add(arena, number, loop_thread_number(arena, 0));
+    return loop_add(arena, loop_mul(arena, number, device_row_integer(row, row->elements)),
+                    element);
+}
+
+static bool is_stashed(const struct device_row *row, const struct walk *walk, loop_value load)
+{
+    return walk->stashed && row->kept.count && loop_equal(row->kept.at[0].load, load);
+}
 
 static bool stores_in(const struct device_row *row, const struct walk *walk, int stage)
 {
@@ -238,9 +255,13 @@ static void load_step(struct device_row *row, const struct walk *walk, struct lo
         const struct device_load *load = &walk->loads->at[i];
         if (!wanted[i])
             continue;
-        device_move(whole, load->registers, first, load->buffer,
-                    loop_replace(arena, load->load->offset, &step->places), row->elements,
-                    load->vector);
+        bool stashed = is_stashed(row, walk, load->load);
+        const struct loop_buffer *to = stashed ? row->stashed : load->registers;
+        device_move(whole, to, stashed ? stash_place(row, item, device_row_integer(row, 0)) : first,
+                    load->buffer, loop_replace(arena, load->load->offset, &step->places),
+                    row->elements, load->vector);
+        if (stashed)
+            device_move_soon(whole);
         if (row->elements == 1 || !step->partial)
             continue;
         if (!rest) {
@@ -254,8 +275,10 @@ static void load_step(struct device_row *row, const struct walk *walk, struct lo
             device_row_place(&places, device_row_lane(row), place);
             at = loop_add(arena, first, loop_of(arena, counter));
         }
-        loop_move(some, load->registers, at, load->buffer,
-                  loop_replace(arena, load->load->offset, &places), 1);
+        loop_move(some, to, stashed ? stash_place(row, item, loop_of(arena, counter)) : at,
+                  load->buffer, loop_replace(arena, load->load->offset, &places), 1);
+        if (stashed)
+            device_move_soon(some);
     }
 }
 
@@ -268,7 +291,7 @@ bool device_row_sums_in(const struct device_row *row, int stage, int pass)
 
 /* The value of a stage, with registers where they have what it needs. */
 static loop_value value_here(struct device_row *row, const struct walk *walk, int stage,
-                             loop_value register_place)
+                             loop_value register_place, loop_value in_stash)
 {
     struct device_loads computed = {0};
     for (int i = 0; i < row->row.stage_count && walk->keeps; i++) {
@@ -279,6 +302,13 @@ static loop_value value_here(struct device_row *row, const struct walk *walk, in
                 ((struct device_load){.load = own->computed_value, .registers = own->computed}));
     }
     loop_value value = row->stages[stage].value;
+    if (walk->stashed) {
+        vector_push(row->arena, &computed, row->kept.at[0]);
+        computed.at[0].registers = row->stashed;
+        return device_loads_use(row->arena, walk->loads,
+                                device_loads_use(row->arena, &computed, value, in_stash),
+                                register_place);
+    }
     if (computed.count)
         value = device_loads_use(row->arena, &computed, value, register_place);
     return device_loads_use(row->arena, walk->loads, value, register_place);
@@ -312,19 +342,23 @@ static void add_element(struct device_row *row, const struct walk *walk, struct 
 
 /* One element: sums go on, results are stored. `made`: where vectors of results are gathered. */
 static void do_element(struct device_row *row, const struct walk *walk, struct loop_block *block,
-                       const struct map *places, loop_value register_place, loop_value element,
+                       const struct map *places, loop_value item, loop_value element,
                        const struct loop_buffer *const *made)
 {
     struct arena *arena = row->arena;
     int count = row->row.stage_count;
     loop_value *values = arena_array(arena, 3 * (size_t)count, sizeof *values);
     int *stages = arena_array(arena, (size_t)count, sizeof *stages), used = 0, total = 0;
+    loop_value register_place =
+        loop_add(arena, loop_mul(arena, item, device_row_integer(row, row->elements)), element);
+    loop_value in_stash = walk->stashed ? stash_place(row, item, element) : NULL;
     for (int i = 0; i < count; i++) {
         struct device_row_stage *own = &row->stages[i];
         bool map = stores_in(row, walk, i);
         if (!map && !device_row_sums_in(row, i, walk->pass))
             continue;
-        values[total++] = loop_replace(arena, value_here(row, walk, i, register_place), places);
+        loop_value value = value_here(row, walk, i, register_place, in_stash);
+        values[total++] = loop_replace(arena, value, places);
         if (map || own->place)
             values[total++] = loop_replace(arena, map ? own->offset : own->place, places);
         stages[used++] = i;
@@ -372,8 +406,7 @@ static void do_step(struct device_row *row, const struct walk *walk, struct loop
     device_row_copy_places(&places, &step->places);
     device_row_place(&places, device_row_lane(row), place);
     map_set_bytes(&places, &row->which, sizeof row->which, (void *)element);
-    do_element(row, walk, body, &places, loop_add(arena, loop_mul(arena, item, elements), element),
-               element, made);
+    do_element(row, walk, body, &places, item, element, made);
     for (int i = 0; i < row->row.stage_count; i++) {
         if (!made[i])
             continue;
@@ -402,8 +435,10 @@ static void do_steps(struct device_row *row, const struct walk *walk, struct loo
     if (items.from >= items.to)
         return;
     if (items.to - items.from > 1) {
-        body = loop_for(block, LOOP_UNROLL, "item", item, device_row_integer(row, items.to), NULL,
-                        &counter);
+        /* what is in shared memory needs no numbers of registers */
+        enum loop_kind kind = walk->stashed && !wanted ? LOOP_SERIAL : LOOP_UNROLL;
+        body =
+            loop_for(block, kind, "item", item, device_row_integer(row, items.to), NULL, &counter);
         item = loop_of(arena, counter);
     } else {
         body = loop_if(block, loop_bool(arena, true)); /* a scope for its names */
@@ -433,24 +468,30 @@ static bool any_of(const struct walk *walk, const bool *wanted)
 static void walk_kept(struct device_row *row, struct walk *walk, loop_value first,
                       loop_value stride, const bool *wanted)
 {
-    int64_t sure = sure_steps(row), all = known_steps(row), keep = row->keep;
+    int64_t sure = sure_steps(row), all = known_steps(row), keep = row->keep + row->stash;
     int64_t width = (int64_t)row->stride * row->split;
     bool any = any_of(walk, wanted), last = walk->pass > 1 && walk->pass == row->row.pass_count;
     if (all >= 0 && (all + width - 1) / width < keep)
         keep = (all + width - 1) / width;
     int64_t together = any && last && row->unroll < keep ? row->unroll : keep;
-    walk->keeps = true;
     for (int64_t from = 0; from < keep; from += together) {
         int64_t to = from + together < keep ? from + together : keep;
-        int64_t between = sure < from ? from : sure < to ? sure : to;
         for (int computing = !any; computing < 2; computing++) {
-            const bool *loads = computing ? NULL : wanted;
-            do_steps(row, walk, row->top, first, stride, (struct items){from, between, true},
-                     loads);
-            do_steps(row, walk, row->top, first, stride, (struct items){between, to, false}, loads);
+            struct items items = {.from = from};
+            for (; items.from < to; items.from = items.to) {
+                items.sure = items.from < sure;
+                items.to = items.sure && sure < to ? sure : to;
+                walk->stashed = items.from >= row->keep;
+                walk->keeps = !walk->stashed;
+                if (!walk->stashed && row->keep < items.to)
+                    items.to = row->keep;
+                if (walk->stashed && computing && any && walk->pass == 1 && items.from == row->keep)
+                    loop_wait(row->top);
+                do_steps(row, walk, row->top, first, stride, items, computing ? NULL : wanted);
+            }
         }
     }
-    walk->keeps = false;
+    walk->keeps = walk->stashed = false;
 }
 
 /* Whether a value takes more than a few instructions. */
@@ -515,9 +556,9 @@ static void keep_loads(struct device_row *row, struct device_loads *loads, bool 
         wanted[i] = !loads->at[i].registers;
         if (!wanted[i])
             continue;
-        loads->at[i].registers =
-            loop_stack(row->top, arena_printf(arena, "%s_kept", loads->at[i].buffer->name),
-                       loads->at[i].buffer->dtype, 1, (int64_t)row->keep * row->elements);
+        loads->at[i].registers = loop_stack(
+            row->top, arena_printf(arena, "%s_kept", loads->at[i].buffer->name),
+            loads->at[i].buffer->dtype, 1, (int64_t)(row->keep + row->stash) * row->elements);
         vector_push(arena, &row->kept, loads->at[i]);
     }
 }
@@ -566,15 +607,16 @@ void device_row_walk(struct device_row *row, int pass)
     if (row->part)
         first = loop_add(arena, loop_mul(arena, row->part, device_row_integer(row, row->stride)),
                          first);
-    if (row->keep) {
+    if (row->keep + row->stash) {
         keep_loads(row, &loads, wanted);
         keep_computed(row, pass);
         walk_kept(row, &walk, first, stride, wanted);
     }
-    int64_t sure = (sure_steps(row) - row->keep) / row->unroll * row->unroll, done = row->keep;
+    int64_t kept = row->keep + row->stash, done = kept;
+    int64_t sure = (sure_steps(row) - kept) / row->unroll * row->unroll;
     if (sure > 0) {
         done += sure;
-        stream(row, &walk, first, row->keep, device_row_integer(row, done * width), true);
+        stream(row, &walk, first, kept, device_row_integer(row, done * width), true);
     }
     if (steps < 0 || steps > done * width)
         stream(row, &walk, first, done, step_count(row), false);

@@ -150,3 +150,10 @@ void device_move(struct loop_block *block, const struct loop_buffer *to, loop_va
                   loop_add(arena, from_offset, further), once);
     }
 }
+
+void device_move_soon(struct loop_block *block)
+{
+    for (size_t i = block->statements.count; i-- > 0 && block->statements.at[i].kind == LOOP_MOVE;)
+        if (block->statements.at[i].buffer->space == LOOP_SHARED)
+            block->statements.at[i].soon = true;
+}
