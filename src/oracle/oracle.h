@@ -86,6 +86,8 @@ struct oracle_place {
  * turned round, have none: then NULL without an error.
  */
 struct oracle_slice;
+/* Whether a program has one. */
+bool oracle_slice_exists(struct arena *arena, const struct ir_program *program);
 struct oracle_slice *oracle_slice_compile(struct arena *arena, const struct ir_program *program,
                                           bool plain, struct error *error);
 void oracle_slice_close(struct oracle_slice *slice);

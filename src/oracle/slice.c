@@ -20,6 +20,12 @@ struct oracle_slice {
 /* What the generated code returns: see src/gen/c/points_runtime.c. */
 enum slice_status { SLICE_DONE, SLICE_NO_MEMORY, SLICE_TOO_DEEP, SLICE_NO_WAY_BACK };
 
+bool oracle_slice_exists(struct arena *arena, const struct ir_program *program)
+{
+    struct text source = text_new(arena);
+    return gen_points_c(&source, program, GEN_REFERENCE);
+}
+
 struct oracle_slice *oracle_slice_compile(struct arena *arena, const struct ir_program *program,
                                           bool plain, struct error *error)
 {
