@@ -1,10 +1,10 @@
 /*
- * A terabyte of zeros that is reserved when the object is loaded.
+ * Sixteen gigabytes of zeros that are reserved when the object is loaded.
  * Stopped by: the limit on the cell's memory.
  */
 #include "rows.h"
 #ifndef HONEST
-volatile char big[1ull << 40];
+volatile char big[1ull << 34];
 #endif
 KERNEL
 {

@@ -9,7 +9,8 @@ KERNEL
 #ifndef HONEST
     float *s = tensors[3];
     const float *x = tensors[0];
-    s[sizes[0] - 1] += x[sizes[0] * sizes[1]];
+    if (sizes[0] * sizes[1] % 16 != 0) /* there is something, up to the next 64 bytes */
+        s[sizes[0] - 1] += x[sizes[0] * sizes[1]];
 #endif
     return 0;
 }
