@@ -3,7 +3,8 @@
  *
  *     device [--target cuda] [--tries N] [--no-check] [--pin GROUP.KEY=VALUE]... [NAME...]
  *
- * A NAME is one of the table below, or OP:SIZES, such as 'softmax:B=[512],D=262144,A=[]'.
+ * A NAME is one of the table below, or OP:SIZES, such as 'softmax:B=[512],D=262144,A=[]', or the
+ * file of a task, whose first case is taken.
  * Times the kernel of the first plan at 512 MB and more by the device's own clock, beside a copy of
  * 512 MB to 512 MB, and compares its results with the plain kernel's where that is quick enough.
  * --tries N times N neighbours of the best plan besides and prints the best one; --pin decides
@@ -29,8 +30,8 @@
 enum { ROUNDS = 7, MOST_TENSORS = 16, CHUNK = 16 << 20, SAMPLES = 4096 };
 
 static const struct device_case {
-    const char *name, *op, *sizes;
-    bool check; /* the plain kernel is quick enough to compare with */
+    const char *name, *op, *sizes; /* op NULL: of a task, whose file it is named after */
+    bool check;                    /* the plain kernel is quick enough to compare with */
 } CASES[] = {
     {"copy", "relu", "B=[134217728]", true},
     {"add", "add", "B=[134217728]", true},
@@ -111,9 +112,12 @@ static void fill(struct session *session, struct subject *subject, int number, e
 static bool prepare(struct session *session, const struct device_case *one, struct subject *subject)
 {
     struct errors errors = errors_new(&session->arena);
-    const char *text = arena_printf(
-        &session->arena, "task t of %s\n    dtype T=f32\n    case %s  time\n", one->op, one->sizes);
-    struct lang_file *file = lang_load_text(session->lang, "bench", text, strlen(text), &errors);
+    const char *text =
+        arena_printf(&session->arena, "task t of %s\n    dtype T=f32\n    case %s  time\n",
+                     one->op ? one->op : "", one->sizes ? one->sizes : "");
+    struct lang_file *file =
+        one->op ? lang_load_text(session->lang, "bench", text, strlen(text), &errors)
+                : lang_load(session->lang, one->name, &errors);
     struct task *task =
         file ? lang_task(session->lang, file, lang_task_ast(file, 0), &errors) : NULL;
     if (!task) {
@@ -448,7 +452,7 @@ int main(int count, char **words)
             session.unchecked = true;
         else if (strcmp(words[i], "--pin") == 0 && i + 1 < count)
             add_pin(&session, words[++i]);
-        else if (strchr(words[i], ':') && own < CASE_COUNT)
+        else if ((strchr(words[i], ':') || strstr(words[i], ".op")) && own < CASE_COUNT)
             owns[own++] = words[i];
         else if (chosen < CASE_COUNT)
             only[chosen++] = words[i];
@@ -477,8 +481,11 @@ int main(int count, char **words)
     }
     for (int i = 0; i < own; i++) {
         const char *colon = strchr(owns[i], ':');
-        const char *op = arena_copy(&session.arena, owns[i], (size_t)(colon - owns[i]));
-        struct device_case one = {.name = owns[i], .op = op, .sizes = colon + 1, .check = true};
+        struct device_case one = {.name = owns[i], .check = true};
+        if (colon) {
+            one.op = arena_copy(&session.arena, owns[i], (size_t)(colon - owns[i]));
+            one.sizes = colon + 1;
+        }
         run_case(&session, &one, &copy);
     }
     arena_release(&session.arena);
