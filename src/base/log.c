@@ -100,6 +100,17 @@ static size_t secret_length(const char *at, size_t left)
     return longest;
 }
 
+static void (*log_clear)(void *context);
+static void *log_clear_context;
+
+void log_before(void (*clear)(void *context), void *context)
+{
+    pthread_mutex_lock(&lock);
+    log_clear = clear;
+    log_clear_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
 /* The only place that writes. Always as many stars: the length of a secret is a secret. */
 static void write_line(bool is_event, const char *line, size_t length)
 {
@@ -107,6 +118,8 @@ static void write_line(bool is_event, const char *line, size_t length)
     FILE *stream = is_event ? event_stream : log_stream_chosen ? log_stream : stderr;
     if (stream) {
         size_t written = 0;
+        if (!is_event && log_clear)
+            log_clear(log_clear_context);
         for (size_t i = 0; i < length;) {
             size_t hidden = secret_length(line + i, length - i);
             if (!hidden) {

@@ -18,6 +18,10 @@ bool log_level_parse(const char *name, enum log_level *level);
 void log_to(FILE *stream); /* stderr at start; NULL for none. The stream stays the caller's. */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Called before each line of the log: whoever draws on the same terminal makes room. NULL: nobody.
+ */
+void log_before(void (*clear)(void *context), void *context);
+
 #define log_error(...) log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_print(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_print(LOG_INFO, __VA_ARGS__)

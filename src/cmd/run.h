@@ -13,13 +13,16 @@
 #include "search/models.h"
 #include "search/search.h"
 
+enum { RUN_VIEW_LINES = 16 };
+
 struct run_view {
     const struct invocation *invocation;
     const char *task;
-    bool live;   /* a terminal: the same few lines again and again */
-    int drawn;   /* lines on the screen that are to be drawn over */
-    int columns; /* of the terminal */
-    double said; /* fitness that was said last, when not live */
+    bool live;                  /* a terminal: the same few lines again and again */
+    int drawn;                  /* lines on the screen that are to be drawn over */
+    int widths[RUN_VIEW_LINES]; /* of those lines, in characters */
+    int columns;                /* of the terminal */
+    double said;                /* fitness that was said last, when not live */
     const struct search_budget *budget;
 };
 

@@ -32,22 +32,41 @@ bool run_interrupted(void)
     return interrupted;
 }
 
-void run_view_open(struct run_view *view, const struct invocation *invocation, const char *task,
-                   const struct search_budget *budget)
+/* ---- live ---- */
+
+/* It may have changed since the last time. */
+static int terminal_columns(void)
 {
     struct winsize window = {0};
     ioctl(STDERR_FILENO, TIOCGWINSZ, &window);
+    return window.ws_col > 20 ? window.ws_col : 80;
+}
+
+/* What was drawn goes: a terminal that was made narrower shows a line in several. */
+static void erase(void *context)
+{
+    struct run_view *view = context;
+    int rows = 0, columns = terminal_columns();
+    for (int i = 0; i < view->drawn && i < RUN_VIEW_LINES; i++)
+        rows += view->widths[i] > columns ? (view->widths[i] + columns - 1) / columns : 1;
+    if (rows)
+        fprintf(stderr, "\033[%dA\r\033[J", rows);
+    view->drawn = 0;
+}
+
+void run_view_open(struct run_view *view, const struct invocation *invocation, const char *task,
+                   const struct search_budget *budget)
+{
     *view = (struct run_view){.invocation = invocation,
                               .task = task,
                               .live = isatty(STDERR_FILENO) && !invocation->json,
-                              .columns = window.ws_col > 20 ? window.ws_col : 80,
                               .budget = budget};
+    if (view->live)
+        log_before(erase, view);
 }
 
-/* ---- live ---- */
-
 /* So much of a line that it does not wrap: what comes after it is drawn over the next time. */
-static void end_line(const struct run_view *view, struct text *line)
+static void end_line(struct run_view *view, struct text *line)
 {
     size_t shown = 0, at = 0;
     while (at < line->length && shown < (size_t)view->columns - 1) {
@@ -60,6 +79,8 @@ static void end_line(const struct run_view *view, struct text *line)
         shown++;
     }
     fprintf(stderr, "%.*s%s\033[K\n", (int)at, line->at, output_plain(view->invocation));
+    if (view->drawn < RUN_VIEW_LINES)
+        view->widths[view->drawn++] = (int)shown;
     text_truncate(line, 0);
 }
 
@@ -94,7 +115,7 @@ static void add_best(const struct search_node *best, struct text *line)
         text_add(line, "nothing that is right yet");
         return;
     }
-    text_printf(line, "%.3g times the baseline", best->record.fitness);
+    text_printf(line, "%.3gx the baseline", best->record.fitness);
     if (best->speedup.high > 0)
         text_printf(line, " (%.3g to %.3g)", best->speedup.low, best->speedup.high);
     text_printf(line, ", %.4g us", best->record.microseconds);
@@ -135,10 +156,9 @@ static void add_last(const struct search_node *last, struct text *line)
 }
 
 /* Each with its best and what it tries. */
-static int draw_islands(const struct run_view *view, const struct search_progress *progress,
-                        struct text *line)
+static void draw_islands(struct run_view *view, const struct search_progress *progress,
+                         struct text *line)
 {
-    int lines = 0;
     for (int i = 0; progress->islands && i < SEARCH_ISLANDS; i++) {
         const struct search_island *island = &progress->islands[i];
         if (island->population.count == 0)
@@ -148,17 +168,15 @@ static int draw_islands(const struct run_view *view, const struct search_progres
         if (island->trying)
             text_printf(line, "  tries %s", action_of(island->trying));
         end_line(view, line);
-        lines++;
     }
-    return lines;
 }
 
-static int draw(struct run_view *view, const struct search_progress *progress)
+static void draw(struct run_view *view, const struct search_progress *progress)
 {
     struct arena scratch = {0};
     struct text line = text_new(&scratch);
-    if (view->drawn)
-        fprintf(stderr, "\033[%dA", view->drawn);
+    erase(view);
+    view->columns = terminal_columns();
     text_printf(&line, "%s%s%s: ", output_bold(view->invocation), view->task,
                 output_plain(view->invocation));
     add_duration(&line, progress->elapsed);
@@ -172,11 +190,9 @@ static int draw(struct run_view *view, const struct search_progress *progress)
     end_line(view, &line);
     add_last(progress->last, &line);
     end_line(view, &line);
-    int lines = 4 + draw_islands(view, progress, &line);
-    fprintf(stderr, "\033[J");
+    draw_islands(view, progress, &line);
     fflush(stderr);
     arena_release(&scratch);
-    return lines;
 }
 
 /* ---- lines ---- */
@@ -206,7 +222,7 @@ bool run_view_show(void *context, const struct search_progress *progress)
     if (event_wanted())
         tell(progress);
     if (view->live) {
-        view->drawn = draw(view, progress);
+        draw(view, progress);
     } else if (!view->invocation->json && progress->best &&
                progress->best->record.fitness > view->said) {
         say_better(view, progress);
@@ -217,9 +233,10 @@ bool run_view_show(void *context, const struct search_progress *progress)
 
 void run_view_close(struct run_view *view)
 {
-    if (view->live && view->drawn)
-        fprintf(stderr, "\033[%dA\033[J", view->drawn);
-    view->drawn = 0;
+    if (!view->live)
+        return;
+    erase(view);
+    log_before(NULL, NULL);
 }
 
 /* ---- at the end ---- */

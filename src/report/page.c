@@ -80,7 +80,7 @@ static void add_time_tile(struct text *out, const struct report *report)
     if (base > 0) {
         text_add(&label, "; ");
         html_escape(&label, json_text(report->baseline, "baseline"));
-        text_printf(&label, " takes %.4g", base);
+        text_printf(&label, " takes %.4g &micro;s", base);
     }
     if (gigabytes > 0)
         text_printf(&label, "<small>%.3g GB/s, %.3g GFLOP/s</small>", gigabytes, gigaflops);
