@@ -69,14 +69,15 @@ const char *compile_own_words(struct arena *arena, const char *said)
     return kept.at;
 }
 
-/* "kernel.c:14:7: error: ..." somewhere: the compiler has read the kernel and refuses it. */
+/* "kernel.c:14:7: error: ..." somewhere: the compiler has read the kernel and refuses it. With a
+ * path behind that it is a file it could not read. */
 bool compile_is_refused(const char *said)
 {
     static const char name[] = "kernel.c:", word[] = ": error: ";
     for (const char *line = said; *line;) {
         size_t length = strcspn(line, "\n");
         const char *found = strncmp(line, name, sizeof name - 1) == 0 ? strstr(line, word) : NULL;
-        if (found && found < line + length)
+        if (found && found < line + length && found[sizeof word - 1] != '/')
             return true;
         line += length + (line[length] != 0);
     }
