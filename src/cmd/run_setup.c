@@ -114,6 +114,21 @@ const char *run_signature(struct arena *arena)
 }
 
 /* The command line, a word per line, so that resume can go by it. */
+/* Files that are read again when the run goes on, perhaps from another folder. */
+static const char *settled(struct arena *arena, const struct option_use *use)
+{
+    static const char *const files[] = {"llm-config", "replay-llm", "kb"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (strcmp(use->option->name, files[i]) != 0)
+            continue;
+        char *path = realpath(use->value, NULL);
+        const char *kept = path ? arena_string(arena, path) : use->value;
+        free(path);
+        return kept;
+    }
+    return use->value;
+}
+
 const char *run_settings(struct invocation *invocation)
 {
     struct text text = text_new(invocation->arena);
@@ -124,7 +139,7 @@ const char *run_settings(struct invocation *invocation)
         if (strcmp(use->option->name, "store") == 0 || strcmp(use->option->name, "json") == 0)
             continue;
         text_printf(&text, "--%s%s%s\n", use->option->name, use->value ? "=" : "",
-                    use->value ? use->value : "");
+                    use->value ? settled(invocation->arena, use) : "");
     }
     return text.at;
 }

@@ -41,6 +41,13 @@ static const char *begin_run(struct client *client)
     return arena_printf(&client->arena, "%.0f", json_number(runs->first, "run"));
 }
 
+/* A client of a server with a store of its own, and a run in it. */
+static const char *open_run(struct client *client, struct arena *arena)
+{
+    client_open(client, client_folder(arena));
+    return begin_run(client);
+}
+
 /* ---- the session ---- */
 
 /* Versions that are spoken are agreed on, others are answered with the newest. */
@@ -337,8 +344,7 @@ TEST(agents_diagnose)
 {
     struct client client;
     struct arena arena = {0};
-    client_open(&client, client_folder(&arena));
-    const char *run = begin_run(&client);
+    const char *run = open_run(&client, &arena);
     const struct json_value *data = data_of(
         client_call(&client, "diagnose_kernel",
                     client_object(&client.arena, "run", run, "kernel", client_wrong, NULL), false));
@@ -359,8 +365,7 @@ TEST(agents_cancel)
 {
     struct client client;
     struct arena arena = {0};
-    client_open(&client, client_folder(&arena));
-    const char *run = begin_run(&client);
+    const char *run = open_run(&client, &arena);
     client_send_call(&client, "judge_kernel",
                      client_object(&client.arena, "run", run, "kernel", client_slow, NULL));
     int slow = client.id;
@@ -397,8 +402,7 @@ TEST(agents_end)
 {
     struct client client;
     struct arena arena = {0};
-    client_open(&client, client_folder(&arena));
-    const char *run = begin_run(&client);
+    const char *run = open_run(&client, &arena);
     client_send_call(&client, "judge_kernel",
                      client_object(&client.arena, "run", run, "kernel", client_slow, NULL));
     CHECK(client_receive(&client, 60) != NULL);

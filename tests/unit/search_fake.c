@@ -3,11 +3,31 @@
  */
 #include "search_fake.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "oracle_differ.h"
 #include "test.h"
+
+struct fake_store fake_store_open(void)
+{
+    struct fake_store store = {.folder = "/tmp/smelt-search-XXXXXX"};
+    struct error error = {0};
+    CHECK(mkdtemp(store.folder) != NULL);
+    snprintf(store.path, sizeof store.path, "%s/store.db", store.folder);
+    store.store = store_sqlite.open(store.path, false, &error);
+    CHECK(store.store != NULL);
+    return store;
+}
+
+void fake_store_close(struct fake_store *store)
+{
+    char command[64];
+    store_sqlite.close(store->store);
+    snprintf(command, sizeof command, "rm -rf %s", store->folder);
+    CHECK(system(command) == 0);
+}
 
 static const char softmax[] = "ir 1\n"
                               "part softmax {\n"

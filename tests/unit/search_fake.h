@@ -12,6 +12,15 @@ struct fake_trace {
     int calls;
 };
 
+struct fake_store { /* in a folder of its own */
+    char folder[32], path[64];
+    struct store *store;
+};
+
+struct fake_store fake_store_open(void);
+/* Closes it and removes the folder. */
+void fake_store_close(struct fake_store *store);
+
 struct skeleton_program *fake_prepare(struct arena *arena);
 /* Fitness from the plan's text; every seventh plan is wrong. A kernel without a plan that says
  * "fast" is. */

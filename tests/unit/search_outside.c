@@ -112,13 +112,10 @@ TEST(search_takes_kernels_from_outside)
 /* They are kept whole, a run goes on with them, and offers can be judged without a search. */
 TEST(search_keeps_kernels_from_outside)
 {
-    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct fake_store file = fake_store_open();
+    struct store *store = file.store;
     struct arena arena = {0};
     struct error error = {0};
-    struct store *store = store_sqlite.open(path, false, &error);
-    CHECK(store != NULL);
     struct writer writer = {.most = 3};
     struct search *first = run_with(&arena, "islands", &writer, true, store, 0);
     int64_t id = first->run.id, judged = first->judged, best = first->best->record.id;
@@ -151,10 +148,8 @@ TEST(search_keeps_kernels_from_outside)
     CHECK(store_sqlite.run_list(store, &arena, &runs, &error));
     CHECK_INT(runs.at[0].state, RUN_DONE);
     CHECK_INT(runs.at[0].judged, judged + 1);
-    store_sqlite.close(store);
     arena_release(&arena);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    fake_store_close(&file);
 }
 
 /* ---- somebody else in the same run ---- */
@@ -241,19 +236,16 @@ static bool judge_beside(void *context, struct arena *arena, const struct source
  * submitted in the middle, with a verdict that takes its time, or when all but the end is over. */
 TEST(search_hears_of_others)
 {
-    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct fake_store file = fake_store_open();
+    struct store *store = file.store;
     struct arena arena = {0};
     struct error error = {0};
-    struct store *store = store_sqlite.open(path, false, &error);
-    CHECK(store != NULL);
     fake_judge_now = judge_beside;
     for (int i = 0; i < 3; i++) {
         struct fake_trace trace = {0};
         struct store_runs runs = {0};
         struct store_candidates list = {0};
-        other = (struct other){.path = path, .slow = i == 1, .final = i == 2};
+        other = (struct other){.path = file.path, .slow = i == 1, .final = i == 2};
         struct search *search = fake_run(&arena, "islands", 40, store, 0, &trace);
         CHECK(other.made.id > 0);
         CHECK_INT(search->best->record.id, other.made.id);
@@ -273,8 +265,6 @@ TEST(search_hears_of_others)
         CHECK_INT(list.count, search->judged);
     }
     fake_judge_now = fake_judge;
-    store_sqlite.close(store);
     arena_release(&arena);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    fake_store_close(&file);
 }

@@ -189,14 +189,11 @@ TEST(search_announces_what_it_judges_next)
 /* Stopped, opened again: what was judged is there and is not judged again. */
 TEST(search_goes_on_where_it_was)
 {
-    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct fake_store file = fake_store_open();
+    struct store *store = file.store;
     struct arena arena = {0};
     struct error error = {0};
     struct fake_trace trace = {.stop_after = 4};
-    struct store *store = store_sqlite.open(path, false, &error);
-    CHECK(store != NULL);
     struct search *search = fake_run(&arena, "islands", 40, store, 0, &trace);
     int64_t before = search->judged, id = search->run.id;
     CHECK_INT(search->run.state, RUN_STOPPED);
@@ -218,10 +215,8 @@ TEST(search_goes_on_where_it_was)
     CHECK_INT(runs.count, 1);
     CHECK_INT(runs.at[0].best, search->best->record.id);
     CHECK(store_sqlite.check(store, &error));
-    store_sqlite.close(store);
     arena_release(&arena);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    fake_store_close(&file);
 }
 
 TEST(search_judges_each_binary_once)
@@ -244,14 +239,11 @@ TEST(search_judges_each_binary_once)
  * sitting, first of all, and nothing twice. */
 TEST(search_goes_on_with_what_was_in_flight)
 {
-    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct fake_store file = fake_store_open();
+    struct store *store = file.store;
     struct arena arena = {0};
     struct error error = {0};
     struct fake_trace trace = {0};
-    struct store *store = store_sqlite.open(path, false, &error);
-    CHECK(store != NULL);
     fake_judge_now = judge_or_fail;
     judgings = 0;
     fake_fail_at = 3;
@@ -273,10 +265,8 @@ TEST(search_goes_on_with_what_was_in_flight)
     CHECK_INT(list.count, count);
     for (size_t i = 0; i < list.count; i++)
         CHECK(list.at[i].judged);
-    store_sqlite.close(store);
     arena_release(&arena);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    fake_store_close(&file);
 }
 
 TEST(search_believes_no_leap)
@@ -327,14 +317,11 @@ TEST(search_keeps_a_first_plan_that_is_as_good)
 /* Whoever won an earlier sitting is among the finalists of the next, however lucky others were. */
 TEST(search_keeps_its_champion)
 {
-    char folder[] = "/tmp/smelt-search-XXXXXX", path[64], command[96];
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/store.db", folder);
+    struct fake_store file = fake_store_open();
+    struct store *store = file.store;
     struct arena arena = {0};
     struct error error = {0};
     struct fake_trace trace = {0};
-    struct store *store = store_sqlite.open(path, false, &error);
-    CHECK(store != NULL);
     fake_judge_now = judge_pairs; /* the second finalist wins: not the one with the best number */
     struct search *search = fake_run(&arena, "islands", 30, store, 0, &trace);
     char champion[65];
@@ -355,10 +342,8 @@ TEST(search_keeps_its_champion)
     CHECK(search->champion != NULL);
     CHECK_STR(search->champion->hash, champion);
     CHECK_STR(search->best->hash, champion);
-    store_sqlite.close(store);
     arena_release(&arena);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    fake_store_close(&file);
 }
 
 TEST(search_asks_for_baselines_by_their_names)
