@@ -10,7 +10,14 @@
 
 #include "target/runner.h"
 
-enum { BLOCK = 256, UNIT_BLOCKS = 8, TRIES = 7, LAUNCHES = 500, MOST_BYTES = 1 << 30 };
+enum {
+    BLOCK = 256,
+    UNIT_BLOCKS = 8,
+    TRIES = 7,
+    LAUNCHES = 500,
+    MOST_BYTES = 1 << 30,
+    APART_WORDS = 64, /* of dependent loads */
+};
 
 /* ---- the kernels ---- */
 
@@ -82,9 +89,9 @@ static const char common[] =
     "    }\n"
     "    if (sum.x + sum.y + sum.z + sum.w == 12345.678f) y[0] = sum.x;\n"
     "}\n"
-    "KERNEL chase(GLOBAL const int *x, GLOBAL float *y, number rounds)\n"
+    "KERNEL chase(GLOBAL const int *x, GLOBAL float *y, number start, number rounds)\n"
     "{\n"
-    "    int at = 0;\n"
+    "    int at = (int)start;\n"
     "    if (FIRST == 0) {\n"
     "        for (number r = 0; r < rounds; r++) at = x[at];\n"
     "        if (at < 0) y[0] = at;\n"
@@ -131,6 +138,7 @@ struct probe {
     struct device device;
     struct target_facts facts;
     double enough; /* seconds one measurement takes at least */
+    int64_t turn;  /* how many chains of loads there were */
     struct target_memory x, y;
     size_t bytes; /* of each, a power of two */
     struct error *error;
@@ -157,6 +165,8 @@ struct work {
     struct target_argument arguments[4];
     int count;
     int64_t threads; /* 0: as many as keep every unit busy */
+    bool again;      /* a round is a launch: none finds in a cache what another left there */
+    bool moves;      /* the argument before the last says where to begin: elsewhere each time */
 };
 
 static bool launch(struct probe *probe, const struct work *work)
@@ -175,11 +185,18 @@ static bool launch(struct probe *probe, const struct work *work)
 static double time_once(struct probe *probe, const struct work *work)
 {
     const struct target *target = probe->device.target;
+    struct work once = *work;
+    struct target_argument *rounds = &once.arguments[once.count - 1];
+    int64_t launches = once.again ? rounds->integer : 1;
     double seconds = -1;
-    if (!target->begin(&probe->device, probe->error) || !launch(probe, work) ||
-        !target->finish(&probe->device, &seconds, probe->error))
-        return -1;
-    return seconds;
+    if (once.again)
+        rounds->integer = 1;
+    if (once.moves)
+        rounds[-1].integer = probe->turn++ * 104729 % rounds[-1].integer * APART_WORDS;
+    bool good = target->begin(&probe->device, probe->error);
+    for (int64_t i = 0; good && i < launches; i++)
+        good = launch(probe, &once);
+    return good && target->finish(&probe->device, &seconds, probe->error) ? seconds : -1;
 }
 
 /* Seconds of one round at best. The last argument is how many there are; -1: it failed. */
@@ -222,7 +239,7 @@ static void say_rate(const char *what, double value)
 
 /* ---- what is measured ---- */
 
-static void measure_level(struct probe *probe, const char *level, size_t bytes)
+static void measure_level(struct probe *probe, const char *level, size_t bytes, bool again)
 {
     char name[80];
     int64_t count = (int64_t)(bytes / 16);
@@ -230,16 +247,19 @@ static void measure_level(struct probe *probe, const char *level, size_t bytes)
         .function = "read",
         .arguments = {pointer(probe->x), pointer(probe->y), integer(count), integer(1)},
         .count = 4,
-        .threads = count / 4};
+        .threads = count / 4,
+        .again = again};
     struct work filling = {.function = "fill",
                            .arguments = {pointer(probe->x), integer(count), integer(1)},
                            .count = 3,
-                           .threads = count / 4};
+                           .threads = count / 4,
+                           .again = again};
     struct work copying = {
         .function = "copy",
         .arguments = {pointer(probe->x), pointer(probe->y), integer(count / 2), integer(1)},
         .count = 4,
-        .threads = count / 8};
+        .threads = count / 8,
+        .again = again};
     snprintf(name, sizeof name, "bandwidth one %s read", level);
     say_rate(name, (double)bytes / time_rounds(probe, &reading));
     snprintf(name, sizeof name, "bandwidth one %s write", level);
@@ -271,20 +291,22 @@ static void measure_arithmetic(struct probe *probe, const char *type, int packed
 /* Loads of which each says where the next is, far apart. */
 static bool measure_latency(struct probe *probe, const char *level, size_t bytes)
 {
-    enum { APART = 256 };
+    enum { APART = APART_WORDS * sizeof(int) };
     char name[80];
     int count = (int)(bytes / APART);
     int *links = calloc(bytes / sizeof(int), sizeof(int));
     if (!links)
         return error_set(probe->error, ERROR_OUT_OF_MEMORY, "no memory for a chain of loads");
     for (int i = 0; i < count; i++) /* count is a power of two: every place once */
-        links[(int64_t)i * (APART / 4)] = (int)(((int64_t)i * 5 + 12345) % count) * (APART / 4);
+        links[(int64_t)i * APART_WORDS] = (int)(((int64_t)i * 5 + 12345) % count) * APART_WORDS;
     bool good =
         probe->device.target->write(&probe->device, probe->x, 0, links, bytes, probe->error);
-    struct work work = {.function = "chase",
-                        .arguments = {pointer(probe->x), pointer(probe->y), integer(1)},
-                        .count = 3,
-                        .threads = 1};
+    struct work work = {
+        .function = "chase",
+        .arguments = {pointer(probe->x), pointer(probe->y), integer(count), integer(1)},
+        .count = 4,
+        .moves = true,
+        .threads = 1};
     snprintf(name, sizeof name, "latency %s", level);
     if (good)
         say_rate(name, time_rounds(probe, &work));
@@ -343,8 +365,8 @@ static bool measure_all(struct probe *probe)
         !target->clear(&probe->device, probe->x, probe->bytes, probe->error) ||
         !target->clear(&probe->device, probe->y, probe->bytes, probe->error) || !compile(probe, ""))
         return false;
-    measure_level(probe, "memory", probe->bytes);
-    measure_level(probe, "L2", power_below(cache / 2));
+    measure_level(probe, "memory", probe->bytes, true);
+    measure_level(probe, "L2", power_below(cache / 2), false);
     measure_shared(probe);
     measure_arithmetic(probe, "f32", wide);
     if (!measure_latency(probe, "memory", probe->bytes) ||

@@ -229,6 +229,10 @@ static bool find_view(struct cell *cell, int slot, int number, struct target_mem
 {
     size_t each = (size_t)cell->tensors + cell->program->buffer_count;
     struct target_memory *kept = &cell->views[(size_t)slot * each + (size_t)number];
+    if (kept->handle) {
+        *view = *kept;
+        return true;
+    }
     bool is_buffer = number >= cell->tensors;
     const struct cell_buffer *buffer = is_buffer ? &cell->buffers[number - cell->tensors] : NULL;
     const struct cell_region *region =
@@ -236,9 +240,9 @@ static bool find_view(struct cell *cell, int slot, int number, struct target_mem
     size_t offset = region->offset + region->data + (is_buffer ? buffer->offset : 0);
     size_t bytes = is_buffer ? buffer->bytes : region->bytes - region->data;
     bool is_input = number < cell->control->input_count;
-    if (!kept->handle && !cell->device.target->view(
-                             &cell->device, is_input ? cell->input_memory : cell->output_memory,
-                             offset, bytes, kept, error))
+    if (!cell->device.target->view(&cell->device,
+                                   is_input ? cell->input_memory : cell->output_memory, offset,
+                                   bytes, kept, error))
         return false;
     *view = *kept;
     return true;
