@@ -243,6 +243,31 @@ static bool look_near(const struct ir_binding *binding, struct oracle_code *code
     return good;
 }
 
+/*
+ * Input number `input` of a draw of the kind `number`. Large ones of floats are made of some tens
+ * of thousands of values: drawing every one would take as long as all else that is done with them.
+ */
+static bool draw_one(struct arena *arena, const struct task_case *task_case,
+                     const struct ir_binding *binding, int input, int number, uint64_t seed,
+                     struct random *random, struct array *array, struct error *error)
+{
+    enum { LARGE = 4 * FILL_TABLE };
+    const struct ir_tensor *tensor = &binding->part->tensors[binding->part->inputs[input]];
+    const struct task_input *asked = &task_case->inputs[input];
+    *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
+    array->count = ir_tensor_shape(binding, binding->part->inputs[input], array->dims);
+    if (dtype_is_float(tensor->dtype) && array->count >= LARGE &&
+        !fill_fixed(task_case, binding, input)) {
+        array_alloc(arena, array);
+        return fill_floats(task_case, binding, input, number, seed, array, error);
+    }
+    if (!oracle_draw_input(arena, task_case, binding, input, seed, array, error))
+        return false;
+    if (number != DRAW_DECLARED && draw_is_free(asked, array->dtype))
+        draw_vary(asked, number, array, row_length(array), random);
+    return true;
+}
+
 bool draw_make(struct arena *arena, const struct task *task, const struct task_case *task_case,
                const struct ir_binding *binding, struct oracle_code *code,
                const struct plain *plain, int number, uint64_t seed, struct draw *draw,
@@ -254,20 +279,18 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     draw->expected = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->expected);
     bool nudged = (number == DRAW_NUDGED || number == DRAW_NUDGED_TWICE) && any_free(task_case);
     uint64_t own_seed = hash_mix(seed, nudged ? DRAW_DECLARED + 1 : (uint64_t)number + 1);
-    if (!oracle_draw(arena, task_case, binding, own_seed, draw->inputs, error))
-        return false;
     struct random random = random_new(own_seed, 1000);
+    for (int i = 0; i < part->input_count; i++)
+        if (!draw_one(arena, task_case, binding, i, nudged ? DRAW_DECLARED : number, own_seed,
+                      &random, &draw->inputs[i], error))
+            return false;
     int passes =
-        number == DRAW_NUDGED_TWICE && nudged ? 2 : 1; /* the first as in the draw before */
+        nudged ? 1 + (number == DRAW_NUDGED_TWICE) : 0; /* the first as in the draw before */
     for (int i = 0; i < passes * part->input_count; i++) {
-        struct array *array = &draw->inputs[i % part->input_count];
         const struct task_input *input = &task_case->inputs[i % part->input_count];
-        if (number == DRAW_DECLARED || !draw_is_free(input, array->dtype))
-            continue;
-        if (nudged)
+        struct array *array = &draw->inputs[i % part->input_count];
+        if (draw_is_free(input, array->dtype))
             nudge_input(input, array, &random);
-        else
-            draw_vary(input, number, array, row_length(array), &random);
     }
     struct limit_rule rule = limit_rule_make(arena, task, binding);
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||

@@ -64,17 +64,25 @@ static const struct task_input *asked(const struct filling *f)
     return f->task_case->inputs ? &f->task_case->inputs[f->input] : NULL;
 }
 
-/* `count` values as this draw has them, in the type of the input. */
-static bool draw_some(struct filling *f, int64_t count, uint64_t seed, char *out)
+/* `count` values as this draw has them. */
+static bool draw_array(struct filling *f, int64_t count, uint64_t seed, struct array *array)
 {
-    struct array array;
     arena_reset(&f->arena);
-    if (!oracle_draw_some(&f->arena, f->task_case, f->binding, f->input, count, seed, &array,
+    if (!oracle_draw_some(&f->arena, f->task_case, f->binding, f->input, count, seed, array,
                           f->error))
         return false;
     struct random random = random_new(seed, 1000);
     if (asked(f) && f->number != 0 && draw_is_free(asked(f), f->tensor->dtype))
-        draw_vary(asked(f), f->number, &array, f->row, &random);
+        draw_vary(asked(f), f->number, array, f->row, &random);
+    return true;
+}
+
+/* The same in the type of the input. */
+static bool draw_some(struct filling *f, int64_t count, uint64_t seed, char *out)
+{
+    struct array array;
+    if (!draw_array(f, count, seed, &array))
+        return false;
     array_encode(&array, out);
     return true;
 }
@@ -105,8 +113,9 @@ bool fill_fixed(const struct task_case *task_case, const struct ir_binding *bind
     return properties & fixed;
 }
 
-bool fill_some(const struct task_case *task_case, const struct ir_binding *binding, int input,
-               int number, uint64_t seed, int64_t count, void *out, struct error *error)
+static struct filling filling_new(const struct task_case *task_case,
+                                  const struct ir_binding *binding, int input, int number,
+                                  uint64_t seed, struct error *error)
 {
     struct filling f = {.task_case = task_case,
                         .binding = binding,
@@ -115,10 +124,29 @@ bool fill_some(const struct task_case *task_case, const struct ir_binding *bindi
                         .seed = hash_mix(seed, (uint64_t)input + 1),
                         .error = error};
     f.tensor = &binding->part->tensors[binding->part->inputs[input]];
-    ir_tensor_shape(binding, binding->part->inputs[input], f.dims);
-    f.count = count;
+    f.count = ir_tensor_shape(binding, binding->part->inputs[input], f.dims);
     f.row = f.tensor->rank ? f.dims[f.tensor->rank - 1] : 1;
     f.width = dtype_bytes(f.tensor->dtype);
+    return f;
+}
+
+bool fill_floats(const struct task_case *task_case, const struct ir_binding *binding, int input,
+                 int number, uint64_t seed, struct array *array, struct error *error)
+{
+    struct filling f = filling_new(task_case, binding, input, number, seed, error);
+    struct array table;
+    bool good = draw_array(&f, FILL_TABLE, f.seed, &table);
+    if (good)
+        fill_from_table(table.floats, sizeof *table.floats, array->count, f.seed, array->floats);
+    arena_release(&f.arena);
+    return good;
+}
+
+bool fill_some(const struct task_case *task_case, const struct ir_binding *binding, int input,
+               int number, uint64_t seed, int64_t count, void *out, struct error *error)
+{
+    struct filling f = filling_new(task_case, binding, input, number, seed, error);
+    f.count = count;
     unsigned properties = f.tensor->properties | (asked(&f) ? asked(&f)->properties : 0);
     bool good = true;
     if (f.count == 0)

@@ -163,6 +163,9 @@ bool fill_input(const struct task_case *task_case, const struct ir_binding *bind
 /* The same for so many values, more or fewer than the input has. */
 bool fill_some(const struct task_case *task_case, const struct ir_binding *binding, int input,
                int number, uint64_t seed, int64_t count, void *out, struct error *error);
+/* The same for a float input without such facts that is evaluated whole, all of it. */
+bool fill_floats(const struct task_case *task_case, const struct ir_binding *binding, int input,
+                 int number, uint64_t seed, struct array *array, struct error *error);
 /* Whether an input has facts that hold for it as a whole: sorted, triangular, offsets. */
 bool fill_fixed(const struct task_case *task_case, const struct ir_binding *binding, int input);
 

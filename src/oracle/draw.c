@@ -369,26 +369,31 @@ bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
     return draw_input(&d);
 }
 
+bool oracle_draw_input(struct arena *arena, const struct task_case *task_case,
+                       const struct ir_binding *binding, int input, uint64_t seed,
+                       struct array *array, struct error *error)
+{
+    const struct ir_part *part = binding->part;
+    const struct ir_tensor *tensor = &part->tensors[part->inputs[input]];
+    struct drawing d =
+        drawing_make(task_case && task_case->inputs ? &task_case->inputs[input] : NULL, tensor);
+    *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
+    array->count = ir_tensor_shape(binding, part->inputs[input], array->dims);
+    array_alloc(arena, array);
+    d.binding = binding;
+    d.array = array;
+    d.seed = seed;
+    d.stream = (uint64_t)input;
+    d.error = error;
+    return draw_input(&d);
+}
+
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
                  const struct ir_binding *binding, uint64_t seed, struct array *inputs,
                  struct error *error)
 {
-    const struct ir_part *part = binding->part;
-    for (int i = 0; i < part->input_count; i++) {
-        const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
-        struct array *array = &inputs[i];
-        *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
-        array->count = ir_tensor_shape(binding, part->inputs[i], array->dims);
-        array_alloc(arena, array);
-        struct drawing d =
-            drawing_make(task_case && task_case->inputs ? &task_case->inputs[i] : NULL, tensor);
-        d.binding = binding;
-        d.array = array;
-        d.seed = seed;
-        d.stream = (uint64_t)i;
-        d.error = error;
-        if (!draw_input(&d))
+    for (int i = 0; i < binding->part->input_count; i++)
+        if (!oracle_draw_input(arena, task_case, binding, i, seed, &inputs[i], error))
             return false;
-    }
     return true;
 }

@@ -19,6 +19,10 @@
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
                  const struct ir_binding *binding, uint64_t seed, struct array *inputs,
                  struct error *error);
+/* The same for one input. */
+bool oracle_draw_input(struct arena *arena, const struct task_case *task_case,
+                       const struct ir_binding *binding, int input, uint64_t seed,
+                       struct array *array, struct error *error);
 /*
  * `count` values of one input, as one row: sorted and offsets as promised of a row, not triangular.
  * For inputs too large to be drawn whole.
