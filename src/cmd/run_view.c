@@ -255,6 +255,20 @@ static int count_seeds(const struct search *search, double *best)
     return count;
 }
 
+/* The sizes it was timed at, where there is one case of them. */
+static void say_sizes(struct text *out, const struct task *task)
+{
+    const char *text = NULL;
+    int timed = 0;
+    for (int i = 0; task && i < task->case_count; i++)
+        if (task->cases[i].timed) {
+            text = task->cases[i].text;
+            timed++;
+        }
+    if (timed == 1)
+        text_printf(out, " at %s", text);
+}
+
 void run_print_summary(struct text *out, const struct run_request *request)
 {
     const struct search *search = &request->search;
@@ -277,6 +291,7 @@ void run_print_summary(struct text *out, const struct run_request *request)
     if (best->speedup.high > 0)
         text_printf(out, " (%.3g to %.3g)", best->speedup.low, best->speedup.high);
     text_printf(out, ", %.4g us", best->record.microseconds);
+    say_sizes(out, request->planned.task);
     if (best->record.floor > 0)
         text_printf(out, ", %.0f %% of what this machine can do",
                     100 * best->record.floor / best->record.microseconds);
