@@ -52,6 +52,26 @@ static bool is_listed(const struct task *task, const struct ir_program *program,
     return false;
 }
 
+/* How many sizes no case of the task has, and how many of them could be drawn. */
+static int count_new(const struct task *task, const struct task_case *like, const int64_t *sizes,
+                     int *drawn)
+{
+    const struct ir_part *part = ir_root(like->program);
+    int count = 0;
+    *drawn = 0;
+    for (int s = 0; s < part->symbol_count; s++) {
+        const struct task_range *range = find_range(task, &part->symbols[s]);
+        bool known = false;
+        if (!range || range->low == range->high)
+            continue;
+        for (int i = 0; i < task->case_count && !known; i++)
+            known = task->cases[i].program == like->program && task->cases[i].sizes[s] == sizes[s];
+        count += !known;
+        (*drawn)++;
+    }
+    return count;
+}
+
 static const char *describe(struct arena *arena, const struct ir_part *part, const int64_t *sizes)
 {
     struct text text = text_new(arena);
@@ -62,13 +82,20 @@ static const char *describe(struct arena *arena, const struct ir_part *part, con
     return text.at;
 }
 
+/*
+ * A kernel may know the sizes it is shown one by one, so that their combinations tell it nothing.
+ * At first some of the sizes have to be new, one or more up to all of them; where there are none
+ * such, what no case is as a whole will do.
+ */
 bool held_make(struct arena *arena, const struct task *task, const struct task_case *like,
                const struct kernel *kernel, uint64_t seed, struct task_case *out)
 {
     const struct ir_part *part = ir_root(like->program);
     struct random random = random_new(seed, 77);
     int64_t *sizes = arena_array(arena, (size_t)part->symbol_count + 1, sizeof *sizes);
+    double share = random_uniform(&random);
     for (int try = 0; try < TRIES && task->range_count > 0; try++) {
+        int drawn;
         for (int i = 0; i < part->symbol_count; i++) {
             const struct task_range *range = find_range(task, &part->symbols[i]);
             sizes[i] = range ? draw_size(range, like->sizes[i], &random) : like->sizes[i];
@@ -77,6 +104,10 @@ bool held_make(struct arena *arena, const struct task *task, const struct task_c
         struct ir_binding *binding = ir_bind(arena, like->program, sizes, like->scalars, &ignored);
         if (!binding || !is_small(binding) || is_listed(task, like->program, binding->sizes) ||
             !kernel_holds(kernel, binding->sizes, NULL))
+            continue;
+        int fresh = count_new(task, like, binding->sizes, &drawn);
+        int wanted = try < TRIES / 2 ? 1 + (int)(share * (drawn - 1) + 0.5) : 1;
+        if (fresh < wanted && try < 3 * TRIES / 4)
             continue;
         *out = *like;
         out->sizes = binding->sizes;
