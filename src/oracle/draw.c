@@ -350,17 +350,18 @@ static struct drawing drawing_make(const struct task_input *asked, const struct 
     return d;
 }
 
-bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
-                      const struct ir_binding *binding, int input, int64_t count, uint64_t seed,
-                      struct array *array, struct error *error)
+/* An array whose shape is known; `without` are promises that are not kept. */
+static bool draw_shaped(struct arena *arena, const struct task_case *task_case,
+                        const struct ir_binding *binding, int input, unsigned without,
+                        uint64_t seed, struct array *array, struct error *error)
 {
     const struct ir_tensor *tensor = &binding->part->tensors[binding->part->inputs[input]];
     struct drawing d =
         drawing_make(task_case && task_case->inputs ? &task_case->inputs[input] : NULL, tensor);
-    *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = 1};
-    array->dims[0] = array->count = count;
+    array->name = tensor->name;
+    array->dtype = tensor->dtype;
     array_alloc(arena, array);
-    d.properties &= ~(unsigned)IR_PROPERTY_TRIANGULAR;
+    d.properties &= ~without;
     d.binding = binding;
     d.array = array;
     d.seed = seed;
@@ -369,23 +370,23 @@ bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
     return draw_input(&d);
 }
 
+bool oracle_draw_some(struct arena *arena, const struct task_case *task_case,
+                      const struct ir_binding *binding, int input, int64_t count, uint64_t seed,
+                      struct array *array, struct error *error)
+{
+    *array = (struct array){.rank = 1, .count = count, .dims = {count}};
+    return draw_shaped(arena, task_case, binding, input, IR_PROPERTY_TRIANGULAR, seed, array,
+                       error);
+}
+
 bool oracle_draw_input(struct arena *arena, const struct task_case *task_case,
                        const struct ir_binding *binding, int input, uint64_t seed,
                        struct array *array, struct error *error)
 {
-    const struct ir_part *part = binding->part;
-    const struct ir_tensor *tensor = &part->tensors[part->inputs[input]];
-    struct drawing d =
-        drawing_make(task_case && task_case->inputs ? &task_case->inputs[input] : NULL, tensor);
-    *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
-    array->count = ir_tensor_shape(binding, part->inputs[input], array->dims);
-    array_alloc(arena, array);
-    d.binding = binding;
-    d.array = array;
-    d.seed = seed;
-    d.stream = (uint64_t)input;
-    d.error = error;
-    return draw_input(&d);
+    int tensor = binding->part->inputs[input];
+    *array = (struct array){.rank = binding->part->tensors[tensor].rank};
+    array->count = ir_tensor_shape(binding, tensor, array->dims);
+    return draw_shaped(arena, task_case, binding, input, 0, seed, array, error);
 }
 
 bool oracle_draw(struct arena *arena, const struct task_case *task_case,
