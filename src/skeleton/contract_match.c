@@ -311,7 +311,7 @@ static bool check_sum(const struct skeleton_group *group, const struct ir_stage 
 {
     if (stage->kind != IR_REDUCE || stage->monoid->kind != IR_SUM)
         return REFUSE(why_not, "the first stage is no sum");
-    if (stage->predicate != IR_NONE)
+    if (stage->predicate != IR_NONE && !group->target->device) /* which looks for itself */
         return REFUSE(why_not, "the sum leaves terms out");
     if (stage->index_count > CONTRACT_MAX_INDICES)
         return REFUSE(why_not, "more than %d indices", CONTRACT_MAX_INDICES);

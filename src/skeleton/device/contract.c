@@ -15,7 +15,7 @@ static bool contract_device_match(const struct skeleton_group *group,
                                   struct skeleton_reason *why_not)
 {
     struct contract contract;
-    return contract_classify(group, &contract, why_not);
+    return contract_classify(group, &contract, why_not) && blocks_leave_fits(&contract, why_not);
 }
 
 /* ---- what is open ---- */
@@ -288,7 +288,7 @@ static bool contract_device_legal(const struct skeleton_group *group, const stru
                                   struct skeleton_reason *why_not)
 {
     struct contract contract;
-    if (!contract_classify(group, &contract, why_not))
+    if (!contract_classify(group, &contract, why_not) || !blocks_leave_fits(&contract, why_not))
         return false;
     struct blocks_decisions d = blocks_decide(&contract, plan);
     const struct skeleton_device *device = group->target->device;

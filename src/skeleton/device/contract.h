@@ -26,6 +26,16 @@ enum {
     BLOCKS_WARP = 32,
     BLOCKS_MOST_THREADS = 1024,
     BLOCKS_WIDE = 16, /* bytes that are moved at once */
+    BLOCKS_MAX_DIFFERENCES = 4,
+};
+
+/* Terms that the sum leaves out: those for which a difference is below 0. */
+enum { BLOCKS_ROW, BLOCKS_COLUMN, BLOCKS_TERM };
+struct blocks_leave {
+    int count;                                /* 0: there are none */
+    const struct loop_variable *variables[3]; /* stand for row, column and term */
+    loop_value differences[BLOCKS_MAX_DIFFERENCES];
+    int64_t steps[BLOCKS_MAX_DIFFERENCES][3]; /* how each changes with them; with the term by 1 */
 };
 
 /* What a plan decided, as numbers. */
@@ -83,6 +93,7 @@ struct blocks_code {
     struct loop_variable *tile; /* its number */
     struct loop_variable *outer[CONTRACT_MAX_INDICES]; /* nested: the other indices of K */
     struct blocks_bring bring[2];
+    struct blocks_leave leave;
     const struct loop_buffer *sums, *partial;
 };
 
@@ -127,6 +138,21 @@ const struct ir_size *blocks_term_tiles(const struct blocks_code *code);
 void blocks_open_terms(struct blocks_code *code, struct loop_block *block, loop_value tile);
 /* The indices of K for term `term` of the tile that is open. */
 void blocks_open_term(struct blocks_code *code, struct loop_block *block, loop_value term);
+
+/* contract_leave.c */
+/* Whether the terms that the sum leaves out can be told tile by tile, or why not. */
+bool blocks_leave_fits(const struct contract *contract, struct skeleton_reason *why_not);
+/* The same, where the indices of BATCH are open; the others are, as what stands for them. */
+bool blocks_leave_of(const struct contract *contract, struct skeleton_values *values,
+                     struct blocks_leave *leave, struct skeleton_reason *why_not);
+/* The tiles of terms of which the block needs any; as they are where no terms are left out. */
+void blocks_leave_range(struct blocks_code *code, struct loop_block *block, loop_value *from,
+                        loop_value *to);
+/* Whether a tile of terms is needed whole. */
+loop_value blocks_leave_none(struct blocks_code *code, loop_value first_term);
+/* Whether this term is part of that sum. */
+loop_value blocks_leave_keeps(struct blocks_code *code, loop_value row, loop_value column,
+                              loop_value term);
 
 /* contract_finish.c */
 void blocks_finish(struct blocks_code *code, struct loop_block *block);

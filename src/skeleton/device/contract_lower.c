@@ -233,14 +233,29 @@ static void read_quads(struct blocks_code *code, struct loop_block *block,
                   loop_add(arena, first, number(code, (int64_t)i * quad * lanes)), quad);
 }
 
-static void multiply(struct blocks_code *code, struct loop_block *block, loop_value stage)
+/* Where number `at` of a thread's rows or columns is in the product. */
+static loop_value place_of(struct blocks_code *code, bool second, loop_value at)
+{
+    struct arena *arena = code->arena;
+    int quad = second ? code->d.quad_n : code->d.quad_m;
+    int lanes = second ? code->d.lanes_n : code->d.lanes_m;
+    loop_value which = device_quotient(arena, at, number(code, quad));
+    loop_value place = loop_mul(arena, which, number(code, (int64_t)quad * lanes));
+    place = loop_add(arena, place, device_remainder(arena, at, number(code, quad)));
+    place = loop_add(arena, place, second ? code->column : code->row);
+    return loop_add(arena, place, second ? code->column_first : code->row_first);
+}
+
+/* `first_term` of the tile, where single terms may be left out; NULL: all count. */
+static void multiply(struct blocks_code *code, struct loop_block *block, loop_value stage,
+                     loop_value first_term)
 {
     struct arena *arena = code->arena;
     const struct blocks_decisions *d = &code->d;
     enum dtype dtype = code->contract->dtype;
     struct loop_variable *term, *row, *column;
-    struct loop_block *body =
-        loop_for(block, LOOP_UNROLL, "step", number(code, 0), number(code, d->tile_k), NULL, &term);
+    struct loop_block *body = loop_for(block, first_term ? LOOP_SERIAL : LOOP_UNROLL, "step",
+                                       number(code, 0), number(code, d->tile_k), NULL, &term);
     const struct loop_buffer *rows = loop_stack(body, "a", dtype, 1, d->thread_m);
     const struct loop_buffer *columns = loop_stack(body, "b", dtype, 1, d->thread_n);
     loop_value line =
@@ -254,7 +269,28 @@ static void multiply(struct blocks_code *code, struct loop_block *block, loop_va
     at = loop_add(arena, at, loop_of(arena, column));
     loop_value product = loop_mul(arena, loop_load(arena, rows, loop_of(arena, row), 1),
                                   loop_load(arena, columns, loop_of(arena, column), 1));
-    loop_store(body, code->sums, at, loop_add(arena, loop_load(arena, code->sums, at, 1), product));
+    loop_value sum = loop_load(arena, code->sums, at, 1), more = loop_add(arena, sum, product);
+    if (first_term) {
+        loop_value keeps = blocks_leave_keeps(code, place_of(code, false, loop_of(arena, row)),
+                                              place_of(code, true, loop_of(arena, column)),
+                                              loop_add(arena, first_term, loop_of(arena, term)));
+        more = loop_select(arena, keeps, more, sum);
+    }
+    loop_store(body, code->sums, at, more);
+}
+
+/* The tile that is in shared memory: as it is, unless some of its terms are left out. */
+static void multiply_tile(struct blocks_code *code, struct loop_block *block, loop_value stage,
+                          loop_value turn)
+{
+    if (code->leave.count == 0) {
+        multiply(code, block, stage, NULL);
+        return;
+    }
+    loop_value first = loop_mul(code->arena, turn, number(code, code->d.tile_k));
+    first = device_name(block, "first_term", first);
+    multiply(code, loop_if(block, blocks_leave_none(code, first)), stage, NULL);
+    multiply(code, loop_else(block), stage, first);
 }
 
 static void bring(struct blocks_code *code, struct loop_block *block, bool put, loop_value stage)
@@ -275,12 +311,15 @@ static void open_share(struct blocks_code *code, struct loop_block *block, loop_
     loop_value split = number(code, code->d.split), one = number(code, 1);
     *from = number(code, 0);
     *to = code->term_tiles;
+    blocks_leave_range(code, block, from, to);
     if (code->d.split == 1)
         return;
-    loop_value each = loop_add(arena, code->term_tiles, loop_sub(arena, split, one));
+    loop_value end = *to;
+    loop_value each = loop_add(arena, loop_sub(arena, end, *from), loop_sub(arena, split, one));
     each = device_name(block, "each", device_quotient(arena, each, split));
-    *from = device_name(block, "from", loop_mul(arena, code->share, each));
-    *to = loop_min(arena, loop_add(arena, *from, each), code->term_tiles);
+    *from = loop_add(arena, *from, loop_mul(arena, code->share, each));
+    *from = device_name(block, "from", *from);
+    *to = loop_min(arena, loop_add(arena, *from, each), end);
     *to = device_name(block, "to", *to);
 }
 
@@ -305,6 +344,8 @@ static void sum_terms(struct blocks_code *code, struct loop_block *block)
     const struct blocks_decisions *d = &code->d;
     struct loop_variable *at;
     loop_value from, to, one = number(code, 1), stage = number(code, 0);
+    struct skeleton_reason ignored;
+    blocks_leave_of(code->contract, &code->code.values, &code->leave, &ignored);
     open_share(code, block, &from, &to);
     blocks_open_terms(code, block, from);
     for (int i = 0; i < 2; i++)
@@ -324,7 +365,7 @@ static void sum_terms(struct blocks_code *code, struct loop_block *block)
     advance(code, loop_if(next, ready));
     bring(code, next, false, NULL);
     struct loop_block *now = loop_if(body, ready);
-    multiply(code, now, stage);
+    multiply_tile(code, now, stage, turn);
     if (turned)
         loop_set(now, turned, loop_sub(arena, one, stage));
     else
