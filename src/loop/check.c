@@ -260,8 +260,9 @@ static bool check_move(struct checker *checker, const struct loop_statement *sta
 
 static bool check_atomic(struct checker *checker, const struct loop_statement *statement)
 {
-    enum ir_monoid_kind monoid = statement->monoid;
-    if (!checker->launched || (monoid != IR_SUM && monoid != IR_MAXIMUM && monoid != IR_MINIMUM))
+    enum dtype dtype = statement->buffer->dtype;
+    bool wide = dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I64;
+    if (!checker->launched || statement->monoid > IR_MINIMUM || !wide)
         return wrong(checker, "nothing atomic of this kind, to", statement->buffer->name);
     return check_store(checker, statement);
 }

@@ -61,6 +61,11 @@ void loop_barrier(struct loop_block *block)
     statement_add(block, LOOP_BARRIER);
 }
 
+void loop_memory_barrier(struct loop_block *block)
+{
+    statement_add(block, LOOP_BARRIER)->memory = true;
+}
+
 void loop_cluster_barrier(struct loop_block *block)
 {
     statement_add(block, LOOP_BARRIER)->cluster = true;

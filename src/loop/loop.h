@@ -202,8 +202,9 @@ struct loop_statement {
      * moved is at most 16 bytes */
     const struct loop_buffer *from_buffer;
     int elements;
-    enum ir_monoid_kind monoid; /* ATOMIC: IR_SUM, IR_MAXIMUM, IR_MINIMUM */
+    enum ir_monoid_kind monoid; /* ATOMIC: up to IR_MINIMUM, of f32, f64 or i64 */
     bool cluster;               /* BARRIER: of all blocks of the cluster */
+    bool memory;                /* BARRIER: what threads wrote to memory is there for the others */
     bool soon; /* MOVE to shared memory: it may happen later; BARRIER: of nobody but this thread,
                   until all that it moves so is there */
 };
@@ -348,6 +349,8 @@ loop_value loop_thread_number(struct arena *arena, int dimension);
 const struct loop_buffer *loop_shared(struct loop_block *block, const char *name, enum dtype dtype,
                                       int64_t elements);
 void loop_barrier(struct loop_block *block);
+/* The same, and what threads of the block wrote to memory is there for the others. */
+void loop_memory_barrier(struct loop_block *block);
 void loop_cluster_barrier(struct loop_block *block);
 /* Of what is moved `soon`: the thread goes on when it is there. Others need a barrier besides. */
 void loop_wait(struct loop_block *block);

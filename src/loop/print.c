@@ -273,6 +273,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
     case LOOP_BARRIER:
         text_add(out, statement->soon      ? "wait\n"
                       : statement->cluster ? "cluster barrier\n"
+                      : statement->memory  ? "memory barrier\n"
                                            : "barrier\n");
         break;
     case LOOP_MOVE: print_move(out, statement); break;

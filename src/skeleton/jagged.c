@@ -101,7 +101,7 @@ static bool reads_through_inlined(const struct skeleton_group *group, int tensor
     return false;
 }
 
-static bool jagged_match(const struct skeleton_group *group, struct skeleton_reason *why_not)
+bool jagged_fits(const struct skeleton_group *group, struct skeleton_reason *why_not)
 {
     bool ranges = false;
     for (int i = 0; i < group->stage_count; i++) {
@@ -157,11 +157,6 @@ int jagged_lane(const struct skeleton_group *group, const struct ir_stage *stage
 
 /* ---- decisions ---- */
 
-struct jagged_work {
-    double bytes, operations, segments, inner; /* inner: the widest index in lanes */
-    int element;
-};
-
 /* A tensor that an earlier stage or node read or wrote is in the cache by now. */
 static bool met_before(const struct skeleton_group *group, int number, int node)
 {
@@ -179,7 +174,7 @@ static bool met_before(const struct skeleton_group *group, int number, int node)
     return false;
 }
 
-static struct jagged_work work_of(const struct skeleton_group *group)
+struct jagged_work jagged_work_of(const struct skeleton_group *group)
 {
     struct jagged_work work = {.element = 8};
     work.segments =
@@ -233,7 +228,7 @@ static bool gathers(const struct skeleton_group *group)
 
 static void jagged_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
-    struct jagged_work work = work_of(group);
+    struct jagged_work work = jagged_work_of(group);
     int lanes = group->target->vector_bytes / work.element, unroll = 0, chunk = 0;
     while (unroll < 4 && 2 * atoi(UNROLLS[unroll]) * lanes <= work.inner)
         unroll++;
@@ -251,14 +246,14 @@ static bool jagged_legal(const struct skeleton_group *group, const struct plan_g
                          struct skeleton_reason *why_not)
 {
     (void)plan;
-    return jagged_match(group, why_not);
+    return jagged_fits(group, why_not);
 }
 
 static struct skeleton_cost jagged_predict(const struct skeleton_group *group,
                                            const struct plan_group *plan)
 {
     enum { SEGMENT_STEPS = 40 }; /* instructions a segment costs beside its elements */
-    struct jagged_work work = work_of(group);
+    struct jagged_work work = jagged_work_of(group);
     struct skeleton_cost cost = {.bytes = work.bytes, .operations = 2 * work.operations};
     double threads = plan_is(plan, "threads", "1") ? 1 : group->target->threads;
     cost.vectors = (int)plan_number(plan, "unroll", 1) + 4;
@@ -271,7 +266,7 @@ static struct skeleton_cost jagged_predict(const struct skeleton_group *group,
 const struct skeleton skeleton_jagged = {
     .name = "jagged",
     .note = "segments whose lengths come from data, stage by stage while they are in cache",
-    .match = jagged_match,
+    .match = jagged_fits,
     .open = jagged_open,
     .legal = jagged_legal,
     .predict = jagged_predict,

@@ -36,6 +36,22 @@ static void plain_choose(const struct skeleton_group *group, bool *chosen)
     }
 }
 
+/* Of a map on a device: indices behind one that runs over a range are the thread's own. */
+static double points_of_thread(const struct skeleton_group *group, const struct ir_stage *stage,
+                               const struct ir_work *work)
+{
+    double threads = 1;
+    for (int i = 0; i < stage->index_count; i++) {
+        int64_t extent = 1;
+        const struct ir_size *size = group->part->indices[stage->indices[i]].extent;
+        if (!size)
+            return work->points / (threads > 0 ? threads : 1);
+        if (ir_size_eval(size, group->binding->sizes, &extent))
+            threads *= (double)extent;
+    }
+    return 1;
+}
+
 /* On a device: a launch per stage, a thread per result, one element after the other. */
 static double device_stage(const struct skeleton_group *group, const struct ir_stage *stage,
                            const struct ir_work *work)
@@ -54,7 +70,7 @@ static double device_stage(const struct skeleton_group *group, const struct ir_s
     bool alone = stage->kind == IR_SCAN || stage->kind == IR_SCATTER || stage->kind == IR_LOOP;
     double chain = stage->kind == IR_REDUCE && results > 0 ? work->points / results
                    : alone                                 ? work->points
-                                                           : 1;
+                                                           : points_of_thread(group, stage, work);
     double moving = waste * (work->read_bytes + work->write_bytes) / device->bandwidth;
     double computing = (stage->kind == IR_REDUCE ? reducing : waste) *
                        (work->operations + work->points) / device->compute;

@@ -1,5 +1,6 @@
 /*
- * scatter: what its match finds out. Private to the scatter*.c files.
+ * scatter: what its match finds out, and points of it. Private to the scatter*.c files here and for
+ * devices.
  */
 #ifndef SMELT_SKELETON_SCATTER_H
 #define SMELT_SKELETON_SCATTER_H
@@ -26,7 +27,17 @@ bool scatter_fits(const struct skeleton_group *group, struct scatter *scatter,
  */
 int scatter_split(const struct scatter *scatter);
 
-/* scatter_lower.c */
+/* scatter_lower.c, which serves devices, too */
+/* Where the point at the present indices goes, and whether it counts (NULL: always): places that
+ * data chooses lie inside, the first such from `first` up to `end` (NULL: all there are). */
+loop_value scatter_place(const struct scatter *scatter, struct skeleton_values *values,
+                         loop_value first, loop_value end, loop_value *condition);
+/* What it brings; under a condition nothing is read where that is false. */
+loop_value scatter_value(const struct scatter *scatter, struct skeleton_values *values,
+                         loop_value condition);
+/* What the target begins with where the op names nothing. */
+loop_value scatter_unit(const struct scatter *scatter, struct arena *arena, int lanes);
+
 void scatter_lower(const struct skeleton_group *group, const struct plan_group *plan,
                    struct loop_kernel *kernel);
 

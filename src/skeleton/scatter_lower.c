@@ -46,13 +46,8 @@ static void copy_vectors(void *context, struct loop_block *block,
             loop_load_part(arena, copying->from, place, lanes->lanes, lanes->count, NULL);
         value = value ? loop_combine(arena, scatter->stage->monoid->kind, value, more) : more;
     }
-    if (!value) {
-        enum ir_monoid_kind kind = scatter->stage->assign ? IR_SUM : scatter->stage->monoid->kind;
-        struct loop_type type = {scatter->dtype, lanes->lanes};
-        value = scatter->dtype == DTYPE_BOOL && scatter->stage->assign
-                    ? loop_splat(arena, loop_bool(arena, false), lanes->lanes)
-                    : loop_unit(arena, kind, type);
-    }
+    if (!value)
+        value = scatter_unit(scatter, arena, lanes->lanes);
     value = loop_splat(arena, value, lanes->lanes);
     if (loop_buffer_dtype(copying->to) != value->type.dtype)
         value = loop_cast(arena, loop_buffer_dtype(copying->to), value);
@@ -103,41 +98,61 @@ static void copy_all(struct copying *copying, struct loop_block *block)
 
 /* ---- points ---- */
 
+loop_value scatter_place(const struct scatter *scatter, struct skeleton_values *values,
+                         loop_value first, loop_value end, loop_value *condition)
+{
+    const struct ir_stage *stage = scatter->stage;
+    const struct ir_write *write = &stage->writes[0];
+    const struct ir_tensor *tensor = &scatter->group->part->tensors[scatter->tensor];
+    struct arena *arena = values->kernel->arena;
+    loop_value at[IR_MAX_RANK];
+    values->memo = NULL;
+    *condition = NULL;
+    if (stage->predicate != IR_NONE)
+        *condition = skeleton_value(values, stage, stage->predicate);
+    for (int d = 0; d < tensor->rank; d++) {
+        at[d] = skeleton_value(values, stage, write->at[d]);
+        if (stage->nodes.at[write->at[d]].op == IR_INDEX)
+            continue;
+        bool mine = first && d == scatter->chosen;
+        loop_value low = mine ? first : loop_integer(arena, 0);
+        loop_value high = mine ? end : skeleton_size(values, tensor->dims[d]);
+        loop_value inside = loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, low, at[d], NULL),
+                                       loop_less(arena, at[d], high), NULL);
+        *condition = *condition ? loop_apply(arena, IR_AND, *condition, inside, NULL) : inside;
+    }
+    return skeleton_offset(values, scatter->tensor, at);
+}
+
+loop_value scatter_value(const struct scatter *scatter, struct skeleton_values *values,
+                         loop_value condition)
+{
+    const struct ir_stage *stage = scatter->stage;
+    loop_value guard = values->guard;
+    values->guard = condition;
+    values->memo = NULL;
+    loop_value value = skeleton_value(values, stage, stage->writes[0].value);
+    values->guard = guard;
+    return stage->assign ? skeleton_round(values, scatter->tensor, value) : value;
+}
+
+loop_value scatter_unit(const struct scatter *scatter, struct arena *arena, int lanes)
+{
+    const struct ir_stage *stage = scatter->stage;
+    struct loop_type type = {scatter->dtype, lanes};
+    if (stage->assign && scatter->dtype == DTYPE_BOOL)
+        return loop_splat(arena, loop_bool(arena, false), lanes);
+    return loop_unit(arena, stage->assign ? IR_SUM : stage->monoid->kind, type);
+}
+
 /* Where the point goes, what it brings, and whether it counts. */
 static void make_point(struct scatter_code *code)
 {
     const struct scatter *scatter = code->scatter;
-    const struct ir_stage *stage = scatter->stage;
-    const struct ir_write *write = &stage->writes[0];
-    const struct ir_tensor *tensor = &scatter->group->part->tensors[scatter->tensor];
-    struct arena *arena = code->arena;
-    loop_value at[IR_MAX_RANK];
-    code->values.memo = NULL;
-    code->condition = NULL;
-    if (stage->predicate != IR_NONE)
-        code->condition = skeleton_value(&code->values, stage, stage->predicate);
-    for (int d = 0; d < tensor->rank; d++) {
-        at[d] = skeleton_value(&code->values, stage, write->at[d]);
-        if (stage->nodes.at[write->at[d]].op == IR_INDEX)
-            continue;
-        bool mine = code->first && d == scatter->chosen;
-        loop_value low = mine ? code->first : loop_integer(arena, 0);
-        loop_value high = mine ? code->end : skeleton_size(&code->values, tensor->dims[d]);
-        loop_value inside = loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, low, at[d], NULL),
-                                       loop_less(arena, at[d], high), NULL);
-        code->condition =
-            code->condition ? loop_apply(arena, IR_AND, code->condition, inside, NULL) : inside;
-    }
-    code->offset = skeleton_offset(&code->values, scatter->tensor, at);
+    code->offset = scatter_place(scatter, &code->values, code->first, code->end, &code->condition);
     if (code->copy)
-        code->offset = loop_add(arena, code->copy, code->offset);
-    loop_value guard = code->values.guard;
-    code->values.guard = code->condition;
-    code->values.memo = NULL;
-    code->value = skeleton_value(&code->values, stage, write->value);
-    code->values.guard = guard;
-    if (stage->assign)
-        code->value = skeleton_round(&code->values, scatter->tensor, code->value);
+        code->offset = loop_add(code->arena, code->copy, code->offset);
+    code->value = scatter_value(scatter, &code->values, code->condition);
 }
 
 static loop_value widened(struct scatter_code *code, loop_value value,
@@ -217,10 +232,8 @@ static void lower_points(struct scatter_code *code, struct loop_block *block, in
     const struct loop_variable *variable = code->variable;
     if (code->condition && !loop_mentions(code->condition, variable)) {
         block = loop_if(block, code->condition);
-        code->values.memo = NULL; /* what is inside counts: nothing needs a mask for it */
-        code->value = skeleton_value(&code->values, stage, stage->writes[0].value);
-        if (stage->assign)
-            code->value = skeleton_round(&code->values, scatter->tensor, code->value);
+        /* what is inside counts: nothing needs a mask for it */
+        code->value = scatter_value(scatter, &code->values, NULL);
         code->condition = NULL;
     }
     loop_value both[] = {code->offset, code->value};

@@ -29,6 +29,9 @@ static const struct product PRODUCTS[] = {
      "contract"},
     {"cumsum", {"B=[32768]", "D=32768", "A=[]"}, "scan"},
     {"cumsum", {"T=f64", "B=[100]", "D=100", "A=[64]"}, "scan"},
+    {"index_add", {"B=[]", "V=1000", "N=8192", "A=[64]"}, "scatter"},
+    {"scatter_src", {"B=[100]", "V=50", "N=80", "A=[7]"}, "scatter"},
+    {"jagged_softmax", {"E=20000", "S=300", "B=[64]"}, "jagged"},
     {"attention_causal", {"B=[32]", "L=1024", "S=1024", "E=64", "D=64"}, "attend"},
 };
 

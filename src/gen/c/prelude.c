@@ -53,6 +53,38 @@ struct prelude_piece {
     "    places[k] = i;\n"                                                                         \
     "}\n"
 
+/* Of devices: tried again until nobody came between. */
+#define ATOMIC(kind, type, bits, verb, combined)                                              \
+    {                                                                                         \
+        kind "_atomic_" verb,                                                                 \
+            "static inline void " kind "_atomic_" verb "($" type " *place, " type " value)\n" \
+            "{\n"                                                                             \
+            "    union " kind "_word seen = {.number = *place}, before, after;\n"             \
+            "    do {\n"                                                                      \
+            "        before = seen;\n"                                                        \
+            "        after.number = " combined ";\n"                                          \
+            "        seen.word = compare_swap_" bits "(place, before.word, after.word);\n"    \
+            "    } while (seen.word != before.word);\n"                                       \
+            "}\n",                                                                            \
+            FOR_PLAIN                                                                         \
+    }
+
+#define ATOMIC_WORD(kind, type, bits)    \
+    {                                    \
+        kind "_word",                    \
+            "union " kind "_word {\n"    \
+            "    " type " number;\n"     \
+            "    uint" bits "_t word;\n" \
+            "};\n",                      \
+            FOR_PLAIN                    \
+    }
+
+#define ATOMICS(kind, type, bits, add, mul)                                 \
+    ATOMIC_WORD(kind, type, bits), ATOMIC(kind, type, bits, "add", add),    \
+        ATOMIC(kind, type, bits, "mul", mul),                               \
+        ATOMIC(kind, type, bits, "max", kind "_max(before.number, value)"), \
+        ATOMIC(kind, type, bits, "min", kind "_min(before.number, value)")
+
 static const struct prelude_piece PIECES[] = {
     {"DONE NO_MEMORY OUTSIDE", "enum { DONE, NO_MEMORY, OUTSIDE }; /* what a part returns */\n",
      FOR_REFERENCE},
@@ -439,6 +471,10 @@ static const struct prelude_piece PIECES[] = {
     {"REAL_bottomk", INSERT("REAL_bottomk", "REAL", "REAL_argmin_before"), FOR_BOTH},
     {"int_topk", INSERT("int_topk", "int64_t", "int_argmax_before"), FOR_BOTH},
     {"int_bottomk", INSERT("int_bottomk", "int64_t", "int_argmin_before"), FOR_BOTH},
+    ATOMICS("float", "float", "32", "before.number + value", "before.number * value"),
+    ATOMICS("double", "double", "64", "before.number + value", "before.number * value"),
+    ATOMICS("int", "int64_t", "64", "int_add(before.number, value)",
+            "int_mul(before.number, value)"),
 };
 
 enum { PIECE_COUNT = sizeof PIECES / sizeof *PIECES };

@@ -46,6 +46,15 @@ static const char *const OPENCL_LINES[] = {
     "#define INT8_MAX CHAR_MAX",
     "UINT8_MAX",
     "#define UINT8_MAX UCHAR_MAX",
+    "compare_swap_32",
+    "/* Puts `after` where `before` still is; what was there. */\n"
+    "#define compare_swap_32(place, before, after) \\\n"
+    "    atomic_cmpxchg((volatile __global uint *)(place), before, after)",
+    "compare_swap_64",
+    "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+    "/* Puts `after` where `before` still is; what was there. */\n"
+    "#define compare_swap_64(place, before, after) \\\n"
+    "    atom_cmpxchg((volatile __global ulong *)(place), before, after)",
     "__builtin_fabs",
     "#define __builtin_fabs fabs",
     "__builtin_fabsf",
@@ -98,6 +107,13 @@ static const char *const CUDA_LINES[] = {
     "#define INT8_MAX 127",
     "UINT8_MAX",
     "#define UINT8_MAX 255",
+    "compare_swap_32",
+    "/* Puts `after` where `before` still is; what was there. */\n"
+    "#define compare_swap_32(place, before, after) atomicCAS((unsigned *)(place), before, after)",
+    "compare_swap_64",
+    "/* Puts `after` where `before` still is; what was there. */\n"
+    "#define compare_swap_64(place, before, after) \\\n"
+    "    atomicCAS((unsigned long long *)(place), before, after)",
     "INFINITY",
     "#define INFINITY __int_as_float(0x7f800000)",
     "NAN",
@@ -166,8 +182,24 @@ static const char *const CUDA_LINES[] = {
     "#endif\n"                                                                           \
     "}\n"
 
+#define CUDA_ATOMIC(kind, verb, type, function, as)                                      \
+    kind "_atomic_" verb, "static __device__ inline void " kind "_atomic_" verb "(" type \
+                          " *place, " type " value)\n"                                   \
+                          "{\n"                                                          \
+                          "    " function "((" as " *)place, (" as ")value);\n"          \
+                          "}\n"
+
 static const char *const CUDA_PIECES[] = {
-    "float_max", CUDA_EXTREME("max", ">", "!"), "float_min", CUDA_EXTREME("min", "<", ""), NULL,
+    "float_max",
+    CUDA_EXTREME("max", ">", "!"),
+    "float_min",
+    CUDA_EXTREME("min", "<", ""),
+    CUDA_ATOMIC("float", "add", "float", "atomicAdd", "float"),
+    CUDA_ATOMIC("double", "add", "double", "atomicAdd", "double"),
+    CUDA_ATOMIC("int", "add", "int64_t", "atomicAdd", "unsigned long long"),
+    CUDA_ATOMIC("int", "max", "int64_t", "atomicMax", "long long"),
+    CUDA_ATOMIC("int", "min", "int64_t", "atomicMin", "long long"),
+    NULL,
 };
 
 /* Words of both languages that C lacks, and names that mean something there. */
@@ -251,6 +283,12 @@ static const char *const RESERVED[] = {
     "cluster_barrier",
     "copy_soon",
     "copies_wait",
+    "compare_swap_32",
+    "compare_swap_64",
+    "atomicAdd",
+    "atomicCAS",
+    "atomicMax",
+    "atomicMin",
     NULL,
 };
 
@@ -272,6 +310,7 @@ static const struct dialect DIALECTS[] = {
         .thread = "(int64_t)get_local_id(%s)",
         .dimensions = NUMBERS,
         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+        .memory_barrier = "barrier(CLK_GLOBAL_MEM_FENCE);",
         .bounds = "__kernel __attribute__((reqd_work_group_size(%d, %d, %d))) void",
         .lines = OPENCL_LINES,
         .reserved = RESERVED,
@@ -290,6 +329,7 @@ static const struct dialect DIALECTS[] = {
         .thread = "(int64_t)threadIdx.%s",
         .dimensions = LETTERS,
         .barrier = "__syncthreads();",
+        .memory_barrier = "__syncthreads();",
         .cluster_barrier = "cluster_barrier();",
         .copy = "copy_soon",
         .copied = "copies_wait();",

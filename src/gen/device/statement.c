@@ -121,19 +121,19 @@ static void print_move(struct printer *printer, const struct loop_statement *sta
 
 static void print_atomic(struct printer *printer, const struct loop_statement *statement)
 {
+    static const char *const VERBS[] = {
+        [IR_SUM] = "add", [IR_PRODUCT] = "mul", [IR_MAXIMUM] = "max", [IR_MINIMUM] = "min"};
     const struct loop_buffer *buffer = statement->buffer;
-    const char *verb = statement->monoid == IR_SUM       ? "add"
-                       : statement->monoid == IR_MAXIMUM ? "max"
-                                                         : "min";
+    const char *kind = buffer->dtype == DTYPE_F32   ? "float"
+                       : buffer->dtype == DTYPE_F64 ? "double"
+                                                    : "int";
     loop_value offset = print_resolve(printer, statement->offset);
     loop_value value = print_resolve(printer, statement->value);
-    print_line(printer, arena_printf(arena_of(printer), "atomic_%s_%s(%s, %s);", verb,
-                                     dtype_name(buffer->dtype),
-                                     arena_printf(arena_of(printer), "&%s[%s]",
-                                                  (const char *)map_get_bytes(
-                                                      &printer->names, &buffer, sizeof buffer),
-                                                  print_value(printer, offset).text),
-                                     print_kept(printer, buffer->dtype, value)));
+    print_line(printer,
+               arena_printf(
+                   arena_of(printer), "%s_atomic_%s(&%s[%s], %s);", kind, VERBS[statement->monoid],
+                   (const char *)map_get_bytes(&printer->names, &buffer, sizeof buffer),
+                   print_value(printer, offset).text, print_kept(printer, buffer->dtype, value)));
 }
 
 void print_device_statement(struct printer *printer, const struct loop_statement *statement)
@@ -142,8 +142,9 @@ void print_device_statement(struct printer *printer, const struct loop_statement
     case LOOP_BARRIER:
         if (!statement->soon)
             emit_line(printer->emitter, "%s",
-                      statement->cluster ? printer->emitter->dialect->cluster_barrier
-                                         : printer->emitter->dialect->barrier);
+                      statement->cluster  ? printer->emitter->dialect->cluster_barrier
+                      : statement->memory ? printer->emitter->dialect->memory_barrier
+                                          : printer->emitter->dialect->barrier);
         else if (printer->emitter->dialect->copied)
             emit_line(printer->emitter, "%s", printer->emitter->dialect->copied);
         break;
