@@ -59,6 +59,10 @@ static const struct option options[] = {
      .letter = 'o',
      .argument = "DIR",
      .help = "write inputs and expected outputs of a failing draw to DIR as .npy files"},
+    {.name = "samples",
+     .argument = "FILE",
+     .help = "write down every time that is measured: lines of round, what (launch, warm, batch, "
+             "program), calls, when it began, seconds and name, separated by tabs"},
     OPTION_STORE,
     OPTION_JSON,
     {0},
@@ -161,6 +165,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
     if (cache)
         chosen->cache = strcmp(cache, "cold") == 0 ? JUDGE_CACHE_COLD : JUDGE_CACHE_WARM;
     chosen->keep = option_value(invocation, "out");
+    chosen->samples = option_value(invocation, "samples");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
         !parse_number(invocation, "threads", 1, &chosen->threads) ||
         !parse_number(invocation, "jobs", 1, &chosen->jobs) ||

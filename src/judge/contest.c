@@ -64,6 +64,7 @@ struct round {
     double cost;         /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
     bool cost_is_small; /* so that it was measured often enough */
+    double start;       /* when the first began */
     double outside;     /* seconds of external programs, which are not charged to the others */
 };
 
@@ -101,6 +102,22 @@ int contest_slots(const struct contest *contest)
     if (most > CELL_MAX_SLOTS)
         most = CELL_MAX_SLOTS;
     return fits < 2 ? 2 : fits > most ? (int)most : (int)fits;
+}
+
+/* ---- what is written down ---- */
+
+static const char *name_of(const struct contest *contest, int c)
+{
+    return c == contest->count ? "empty" : contest->contestants[c].name;
+}
+
+/* One line of the samples: launches and batches as they happen. */
+static void write_down(const struct round *round, const char *what, int c, int calls, double start,
+                       double seconds)
+{
+    if (round->contest->samples)
+        fprintf(round->contest->samples, "%d\t%s\t%d\t%.9f\t%.9f\t%s\n", round->number, what,
+                calls, start - round->start, seconds, name_of(round->contest, c));
 }
 
 /* ---- a round ---- */
@@ -159,7 +176,10 @@ static bool try_launch(struct round *round, int c)
 static bool launch(struct round *round, int c)
 {
     struct seat *seat = &round->seats[c];
-    if (try_launch(round, c))
+    double start = clock_seconds();
+    bool good = try_launch(round, c);
+    write_down(round, "launch", c, 0, start, clock_seconds() - start);
+    if (good)
         return true;
     if (seat->board && seat->board->not_loaded) {
         seat_leave(seat);
@@ -218,9 +238,11 @@ static bool play_turn(struct round *round, int calls, bool counts, double *secon
         int c = order[i];
         if (!round->seated[c] || round->seats[c].worker <= 0)
             continue;
+        double start = clock_seconds();
         if (!seat_play(&round->seats[c], calls, counts))
             return fail(round, c, round->seats[c].board);
         seconds[c] = round->seats[c].board->seconds;
+        write_down(round, counts ? "batch" : "warm", c, calls, start, seconds[c]);
         if (by_device)
             by_device[c] = round->seats[c].board->device_seconds;
         double device = round->seats[c].board->device_seconds / calls;
@@ -345,6 +367,7 @@ static bool play_outside(struct round *round, double *laps)
         command_launch(command, &found);
         round->outside += clock_seconds() - start;
         round->standings[c].spent += clock_seconds() - start;
+        write_down(round, "program", c, 1, start, found.seconds);
         laps[c] = fmax(found.seconds, 1e-10);
         if (found.outcome == OUTCOME_OK)
             continue;
@@ -461,7 +484,7 @@ static void play_rounds(struct round *round)
 {
     const struct contest *contest = round->contest;
     bool makes_inputs = contest->sampling && contest->empty_device;
-    double start = clock_seconds();
+    round->start = clock_seconds();
     round->buffers = (struct worker){.launch = &round->launch,
                                      .part = contest->binding->part,
                                      .result = &round->ignored,
@@ -479,7 +502,7 @@ static void play_rounds(struct round *round)
         refresh_first(contest->pool, &round->buffers, round->random);
     while (good && round->number < CONTEST_MOST_ROUNDS && (good = play_round(round))) {
         double width = round->number >= CUT_ROUNDS ? take_stock(round) : INFINITY;
-        double spent = clock_seconds() - start - round->outside;
+        double spent = clock_seconds() - round->start - round->outside;
         bool enough = width <= contest->width ||
                       (!contest->patient && spent > fair_seconds && width <= fair_width);
         int least = spent > OVERTIME * contest->seconds ? FEW_ROUNDS : CONTEST_LEAST_ROUNDS;

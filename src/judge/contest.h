@@ -4,6 +4,8 @@
 #ifndef SMELT_JUDGE_CONTEST_H
 #define SMELT_JUDGE_CONTEST_H
 
+#include <stdio.h>
+
 #include "judge/private.h"
 
 enum { CONTEST_MAX = 8, CONTEST_LEAST_ROUNDS = 8, CONTEST_MOST_ROUNDS = 64 };
@@ -39,6 +41,7 @@ struct contest {
     double width;        /* of the interval of the ratio, relative: stop when narrower */
     bool patient;        /* all seconds may be used for that; else less will do after half of one */
     uint64_t seed;
+    FILE *samples; /* where all that is measured is written down; NULL: nowhere */
 };
 
 struct standing {

@@ -47,6 +47,7 @@ struct judge_options {
     const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
     int64_t memory;               /* most bytes to take; 0: four fifths of what there is */
     const char *keep;             /* folder for the arrays of a failing draw, or NULL */
+    const char *samples;          /* file for every time that is measured, or NULL */
     bool count;    /* with counters of the processor, where there are any: verdict.counts */
     bool sanitize; /* on devices: look for races and the like where results are wrong, too */
     bool inspect;  /* look at what the compiler made of kernels: verdict.binary */

@@ -247,6 +247,7 @@ choose_fastest(struct arena *arena, const struct participant *const *who, int co
     contest.seconds = 0.1;
     contest.width = 0.05;
     contest.patient = true;
+    contest.samples = NULL;
     const char *question = trial_question(arena, &contest, task_case, who, count);
     int best = choice_recall(arena, question, count);
     if (best >= 0)

@@ -36,6 +36,7 @@ struct timing {
     int rival_count;
     struct yardstick *yardstick;
     double outside; /* seconds of external programs in the last contest */
+    FILE *samples;  /* see struct contest */
 };
 
 /* Those who take part in one case beside the kernels, and those who do not, with the reason. */
@@ -193,7 +194,8 @@ static struct contest make_contest(const struct timing *timing, const struct ir_
         .cold = is_cold(timing),
         .patient = options->time_seconds > 0,
         .width = 0.01,
-        .seed = timing->seed};
+        .seed = timing->seed,
+        .samples = timing->samples};
 }
 
 static struct room plan_room(const struct timing *timing, const struct task_case *task_case,
@@ -268,6 +270,9 @@ static bool play_group(struct timing *timing, const struct task_case *task_case,
         fault = false;
         if (contest.judged == 0)
             return true;
+        if (contest.samples)
+            fprintf(contest.samples, "# case %s\n# round\twhat\tcalls\tstart\tseconds\tname\n",
+                    task_case->text);
         if (!contest_run(&contest, standings, timing->error) ||
             !settle_faults(timing, standings, who, count, number, field, &fault))
             return false;
@@ -483,6 +488,8 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
                             .error = error};
     struct timing_call call = {&timing, candidates, count, false};
     double start = clock_seconds();
+    if (options->samples && !(timing.samples = fopen(options->samples, "we")))
+        return error_system(error, ERROR_CANNOT_WRITE, "could not write %s", options->samples);
     bool enough = memory_try(time_cases, &call);
     for (int i = 0; i < timing.rival_count; i++)
         rival_release(&timing.rivals[i]);
@@ -491,7 +498,10 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
         candidates[i].verdict->time_seconds = clock_seconds() - start;
         candidates[i].verdict->outside_seconds = timing.outside;
     }
+    bool written = !timing.samples || fclose(timing.samples) == 0;
     if (!enough)
         memory_exhausted();
+    if (call.good && !written)
+        return error_system(error, ERROR_CANNOT_WRITE, "could not write %s", options->samples);
     return call.good;
 }
