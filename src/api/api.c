@@ -94,11 +94,7 @@ static void summarise(struct call *call, const struct verdict *verdict)
                         .decided = true};
     for (int i = 0; i < verdict->case_count; i++) {
         const struct case_result *result = &verdict->cases[i];
-        const struct speedup *headline = NULL;
-        for (int k = 0; k < result->speedup_count; k++)
-            if (!result->speedups[k].problem &&
-                (!headline || result->speedups[k].microseconds < headline->microseconds))
-                headline = &result->speedups[k];
+        const struct speedup *headline = case_headline(result);
         if (isnan(result->microseconds) || !headline)
             continue;
         call->verdict->decided &= headline->decided;

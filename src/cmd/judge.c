@@ -217,16 +217,21 @@ static void print_case(struct text *out, const struct case_result *result)
         return;
     }
     text_printf(out,
-                ", %.4g us (%.4g to %.4g over %d launches, %s caches), %.3g GB/s, "
+                ", %.4g us (%.4g to %.4g over %d launches, %s caches, noise %.2g %%), %.3g GB/s, "
                 "%.3g GFLOP/s\n",
                 result->microseconds, result->time.low, result->time.high, result->rounds,
-                result->cold ? "cold" : "warm", result->gigabytes, result->gigaflops);
+                result->cold ? "cold" : "warm", 100 * result->noise, result->gigabytes,
+                result->gigaflops);
     if (result->device_microseconds > 0)
         text_printf(out, "        %.4g us at best by the clock of the device\n",
                     result->device_microseconds);
     if (result->floor > 0)
         text_printf(out, "        %.0f %% of what this machine could do (%.4g us)\n",
                     100 * result->floor / result->microseconds, result->floor);
+    const struct speedup *headline = case_headline(result);
+    int compared = 0;
+    for (int i = 0; i < result->speedup_count; i++)
+        compared += !result->speedups[i].problem;
     for (int i = 0; i < result->speedup_count; i++) {
         const struct speedup *speedup = &result->speedups[i];
         if (speedup->problem) {
@@ -234,8 +239,9 @@ static void print_case(struct text *out, const struct case_result *result)
                         speedup->problem);
             continue;
         }
-        text_printf(out, "        %.3g times as fast as %s (%.3g to %.3g; %.4g us%s)%s\n",
-                    speedup->ratio.middle, speedup->baseline, speedup->ratio.low,
+        text_printf(out, "        %.3g times as fast as %s%s (%.3g to %.3g; %.4g us%s)%s\n",
+                    speedup->ratio.middle, speedup->baseline,
+                    speedup == headline && compared > 1 ? ", the fastest" : "", speedup->ratio.low,
                     speedup->ratio.high, speedup->microseconds,
                     speedup->self_reported ? ", self-reported" : "",
                     speedup->decided ? "" : ": undecided");
@@ -272,7 +278,7 @@ static void print_verdict(struct invocation *invocation, const char *name,
     output_text(&out);
 }
 
-/* Whether the headline of some timed case is open: the fastest other may be faster or slower. */
+/* Whether a comparison in some timed case is open: the other may be faster or slower. */
 static bool is_undecided(const struct verdict *verdict)
 {
     for (int i = 0; i < verdict->case_count; i++)
@@ -289,6 +295,28 @@ static enum exit_code exit_of(const struct verdict *verdict)
     return verdict->outcome == OUTCOME_JUDGE_FAULT ? EXIT_ENVIRONMENT : EXIT_NO;
 }
 
+static bool is_timed(const struct verdict *verdict, int c)
+{
+    return c < verdict->case_count && verdict->outcome == OUTCOME_OK &&
+           !isnan(verdict->cases[c].microseconds);
+}
+
+/* How one kernel compares with another they were timed beside; NULL: they were not. */
+static const struct speedup *find_pair(const struct case_result *result, const char *other)
+{
+    for (int i = 0; i < result->speedup_count; i++)
+        if (!result->speedups[i].problem && strcmp(result->speedups[i].baseline, other) == 0)
+            return &result->speedups[i];
+    return NULL;
+}
+
+/* By their own comparison, where there was one. */
+static bool is_faster(const struct case_result *a, const struct case_result *b, const char *b_name)
+{
+    const struct speedup *pair = find_pair(a, b_name);
+    return pair ? pair->ratio.middle > 1 : a->microseconds < b->microseconds;
+}
+
 /* Fastest first in each timed case, when there is more than one kernel. */
 static void print_ranking(struct invocation *invocation, const struct request *request,
                           const struct verdict *verdicts)
@@ -297,25 +325,29 @@ static void print_ranking(struct invocation *invocation, const struct request *r
     struct text out = text_new(invocation->arena);
     for (int c = 0; c < request->judged.task->case_count; c++) {
         bool *listed = arena_array(invocation->arena, count, sizeof *listed);
+        const char *before = NULL;
         for (size_t place = 0; place < count; place++) {
             size_t best = count;
-            for (size_t i = 0; i < count; i++) {
-                bool timed = c < verdicts[i].case_count && !listed[i] &&
-                             verdicts[i].outcome == OUTCOME_OK &&
-                             !isnan(verdicts[i].cases[c].microseconds);
-                if (timed && (best == count || verdicts[i].cases[c].microseconds <
-                                                   verdicts[best].cases[c].microseconds))
+            for (size_t i = 0; i < count; i++)
+                if (is_timed(&verdicts[i], c) && !listed[i] &&
+                    (best == count || is_faster(&verdicts[i].cases[c], &verdicts[best].cases[c],
+                                                request->judged.kernels.at[best]->name)))
                     best = i;
-            }
             if (best == count)
                 break;
             listed[best] = true;
             if (place == 0)
                 text_printf(&out, "ranking, case %s\n", request->judged.task->cases[c].text);
+            const char *name = request->judged.kernels.at[best]->name;
             const struct case_result *result = &verdicts[best].cases[c];
-            text_printf(&out, "    %zu. %s  %.4g us%s\n", place + 1,
-                        request->judged.kernels.at[best]->name, result->microseconds,
-                        result->cut ? "  (cut early: clearly slower)" : "");
+            const struct speedup *pair = before ? find_pair(result, before) : NULL;
+            text_printf(&out, "    %zu. %s  %.4g us", place + 1, name, result->microseconds);
+            if (result->slower_than)
+                text_printf(&out, "  (cut early: slower than %s)", result->slower_than);
+            else if (pair && !pair->decided)
+                text_add(&out, "  (undecided against the one before)");
+            text_char(&out, '\n');
+            before = name;
         }
     }
     output_text(&out);

@@ -116,8 +116,8 @@ static void write_down(const struct round *round, const char *what, int c, int c
                        double seconds)
 {
     if (round->contest->samples)
-        fprintf(round->contest->samples, "%d\t%s\t%d\t%.9f\t%.9f\t%s\n", round->number, what,
-                calls, start - round->start, seconds, name_of(round->contest, c));
+        fprintf(round->contest->samples, "%d\t%s\t%d\t%.9f\t%.9f\t%s\n", round->number, what, calls,
+                start - round->start, seconds, name_of(round->contest, c));
 }
 
 /* ---- a round ---- */
@@ -335,6 +335,15 @@ static double lap_of(const struct round *round, int c)
     return fmax(host / round->calls, 1e-10);
 }
 
+/* How far the usual batch of a launch is above its low ones: what the machine did beside it. */
+static double noise_of(const struct round *round, int c)
+{
+    if (round->contest->contestants[c].command)
+        return 0;
+    double usual = statistics_median(round->seconds[c], (size_t)round->turns);
+    return usual / interval_low(round->seconds[c], round->turns) - 1;
+}
+
 static void score(struct round *round, double *laps)
 {
     int count = round->contest->count;
@@ -347,6 +356,7 @@ static void score(struct round *round, double *laps)
         if (!round->seated[c])
             continue;
         standing->laps[standing->rounds] = laps[c];
+        standing->noise[standing->rounds] = noise_of(round, c);
         for (int d = 0; d < count; d++)
             if (round->seated[d])
                 standing->ratios[d][standing->rounds] = laps[c] / laps[d];
@@ -442,7 +452,7 @@ static double take_stock(const struct round *round)
         struct interval ratio = contest_ratio(standings, c, best);
         if (interval_is_behind(standings[c].ratios[best], standings[c].rounds,
                                c < contest->judged ? cut_ratio : rest_ratio))
-            standings[c].cut = true;
+            standings[c].cut = true, standings[c].ahead = best;
         else
             widest = fmax(widest, ratio.high / ratio.low - 1);
     }

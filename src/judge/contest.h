@@ -50,10 +50,12 @@ struct standing {
     double laps[CONTEST_MOST_ROUNDS]; /* seconds of one call, one per round it took part in */
     /* the same over another contestant's, in the rounds both took part in */
     double ratios[CONTEST_MAX][CONTEST_MOST_ROUNDS];
+    double noise[CONTEST_MOST_ROUNDS]; /* the middle one of its batches over the low one, less 1 */
     int rounds;
     double device; /* seconds of one call at best, by the clock of a device; 0: there is none */
     double spent;  /* seconds an external program took, in all */
-    bool cut;      /* left out after some rounds: clearly slower than another kernel */
+    bool cut;      /* left out after some rounds: clearly slower than another kernel... */
+    int ahead;     /* ...than this one */
 };
 
 /* The 95 % interval of a's time over b's, by the rounds both took part in. */

@@ -117,7 +117,9 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     out->gigaflops = ir_operations(binding) / seconds.middle * 1e-9;
     out->rounds = standings[own].rounds;
     out->floor = floor_seconds(timing, binding) * 1e6;
-    out->cut = standings[own].cut;
+    out->noise = statistics_median(standings[own].noise, (size_t)out->rounds);
+    if (standings[own].cut)
+        out->slower_than = contestants[standings[own].ahead].name;
     out->device_microseconds = standings[own].device * 1e6;
     out->cold = is_cold(timing);
     out->speedups =

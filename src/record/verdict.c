@@ -29,6 +29,17 @@ const char *mismatch_change_name(enum mismatch_change change)
     return change < MISMATCH_CHANGE_COUNT ? names[change] : "";
 }
 
+const struct speedup *case_headline(const struct case_result *result)
+{
+    const struct speedup *headline = NULL;
+    for (int i = 0; i < result->speedup_count; i++) {
+        const struct speedup *speedup = &result->speedups[i];
+        if (!speedup->problem && (!headline || speedup->ratio.middle < headline->ratio.middle))
+            headline = speedup;
+    }
+    return headline;
+}
+
 static void write_interval(struct json *json, const char *key, const struct interval *interval)
 {
     json_object(json, key);
@@ -46,10 +57,14 @@ static void write_times(struct json *json, const struct case_result *result)
     json_double(json, "gigabytes_per_second", result->gigabytes);
     json_double(json, "gigaflops", result->gigaflops);
     json_int(json, "launches", result->rounds);
+    json_double(json, "noise", result->noise);
     if (result->device_microseconds > 0)
         json_double(json, "device_microseconds", result->device_microseconds);
     json_string(json, "cache", result->cold ? "cold" : "warm");
     json_double(json, "floor_microseconds", result->floor);
+    if (result->slower_than)
+        json_string(json, "slower_than", result->slower_than);
+    const struct speedup *headline = case_headline(result);
     json_array(json, "speedups");
     for (int i = 0; i < result->speedup_count; i++) {
         const struct speedup *speedup = &result->speedups[i];
@@ -61,6 +76,7 @@ static void write_times(struct json *json, const struct case_result *result)
             json_bool(json, "self_reported", speedup->self_reported);
             write_interval(json, "ratio", &speedup->ratio);
             json_bool(json, "decided", speedup->decided);
+            json_bool(json, "fastest", speedup == headline);
         }
         json_end(json);
     }

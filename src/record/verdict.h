@@ -92,12 +92,16 @@ struct case_result {
     double gigabytes, gigaflops; /* per second, of the op as it is written */
     double device_microseconds;  /* at best, by the clock of a device; 0: there is none */
     int rounds;                  /* launches of each kernel */
-    double floor;                /* microseconds no kernel can beat on this machine; 0: not known */
-    bool cold;                   /* timed with empty caches */
-    bool cut;                    /* timed in few rounds only: clearly slower than another */
-    struct speedup *speedups;    /* those with a problem come last */
+    double noise;             /* by how much batches of one launch exceed its low ones, usually */
+    double floor;             /* microseconds no kernel can beat on this machine; 0: not known */
+    bool cold;                /* timed with empty caches */
+    const char *slower_than;  /* timed in few rounds only: clearly slower than this one; or NULL */
+    struct speedup *speedups; /* those with a problem come last */
     int speedup_count;
 };
+
+/* The comparison with the fastest of the others; NULL when there is none. */
+const struct speedup *case_headline(const struct case_result *result);
 
 /* What the compiler made of a kernel: what its innermost loops are made of. */
 struct binary_facts {

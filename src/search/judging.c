@@ -155,7 +155,7 @@ static void take_times(struct search_judgement *judgement, const struct verdict 
         judgement->floor = verdict->cases[c].floor;
     }
     for (int c = 0; c < verdict->case_count; c++)
-        judgement->cut |= verdict->cases[c].cut;
+        judgement->cut |= verdict->cases[c].slower_than != NULL;
 }
 
 /* One batch is at hand and one is to come: the oldest was judged, or never will be. */
