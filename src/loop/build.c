@@ -452,6 +452,13 @@ struct loop_variable *loop_let(struct loop_block *block, const char *name, loop_
     return statement->variable;
 }
 
+struct loop_variable *loop_hold(struct loop_block *block, const char *name, loop_value value)
+{
+    struct loop_variable *variable = loop_let(block, name, value);
+    statement_last(block)->held = true;
+    return variable;
+}
+
 void loop_set(struct loop_block *block, struct loop_variable *variable, loop_value value)
 {
     struct loop_statement *statement = statement_add(block, LOOP_SET);

@@ -180,6 +180,7 @@ struct loop_statement {
     /* FOR: variable = from; variable < to; variable += step */
     enum loop_kind loop;
     struct loop_variable *variable; /* FOR, LET, SET */
+    bool held; /* LET: kept in a register; else a compiler may load it again for each use */
     loop_value from, to, step;
     bool dynamic; /* PARALLEL: iterations differ in cost */
     bool team;    /* SERIAL: threads are there all the time, and meet after each PARALLEL inside;
@@ -319,6 +320,7 @@ void loop_team(struct loop_block *block); /* the FOR added last: see `team` */
 struct loop_block *loop_if(struct loop_block *block, loop_value condition);
 struct loop_block *loop_else(struct loop_block *block); /* of the IF added last */
 struct loop_variable *loop_let(struct loop_block *block, const char *name, loop_value value);
+struct loop_variable *loop_hold(struct loop_block *block, const char *name, loop_value value);
 void loop_set(struct loop_block *block, struct loop_variable *variable, loop_value value);
 const struct loop_buffer *loop_stack(struct loop_block *block, const char *name, enum dtype dtype,
                                      int lanes, int64_t elements);

@@ -249,6 +249,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
     case LOOP_LET:
     case LOOP_SET:
         if (statement->kind == LOOP_LET) {
+            text_add(out, statement->held ? "hold " : "");
             print_type(out, statement->variable->type);
             text_char(out, ' ');
         }

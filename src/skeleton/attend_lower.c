@@ -92,8 +92,8 @@ static void tile_terms(struct attend_code *code, struct loop_block *block, const
         if (scores)
             place = loop_add(arena, code->turned_from, place);
         place = loop_add(arena, place, integer(code, scores ? i * lanes : i));
-        columns[i] = named(code, body, scores ? "query" : "weight",
-                           vector(code, scores ? code->turned : code->weights, place));
+        loop_value column = vector(code, scores ? code->turned : code->weights, place);
+        columns[i] = loop_of(arena, loop_hold(body, scores ? "query" : "weight", column));
     }
     for (int i = 0; i < tile->rows; i++) {
         loop_value row = loop_add(arena, tile->first, integer(code, i));

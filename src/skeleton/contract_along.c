@@ -93,7 +93,7 @@ static void vector_of_terms(struct contract_code *code, struct loop_block *block
     loop_value columns[CONTRACT_MAX_ROWS];
     for (int j = 0; j < code->vectors; j++) {
         columns[j] = line_load(code, block, along, true, j, term, count);
-        columns[j] = loop_of(arena, loop_let(block, "column", columns[j]));
+        columns[j] = loop_of(arena, loop_hold(block, "column", columns[j]));
     }
     for (int i = 0; i < code->rows; i++) {
         loop_value row = line_load(code, block, along, false, i, term, count);

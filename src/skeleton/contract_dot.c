@@ -60,7 +60,7 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
             int64_t further = (int64_t)j * code->lanes * code->atom->word;
             place = loop_add(arena, place, loop_integer(arena, further));
             loop_value value = loop_words(arena, code->b, place, code->lanes);
-            columns[p][j] = loop_of(arena, loop_let(body, "column", value));
+            columns[p][j] = loop_of(arena, loop_hold(body, "column", value));
         }
     }
     for (int part = most; part >= 0; part--)

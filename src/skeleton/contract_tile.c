@@ -41,7 +41,7 @@ static void columns_load(struct contract_code *code, struct loop_block *block,
             skeleton_widen(block, &lanes, &value, 1);
             value = loop_splat(arena, value, code->lanes);
         }
-        vectors[i] = loop_of(arena, loop_let(block, "column", value));
+        vectors[i] = loop_of(arena, loop_hold(block, "column", value));
     }
 }
 

@@ -125,6 +125,8 @@ static void print_let(struct printer *printer, const struct loop_statement *stat
 {
     const char *value = resolved_text(printer, statement->value); /* before the name is taken */
     const char *type = print_type(printer, statement->variable->type);
+    if (statement->held && statement->variable->type.lanes > 1 && !printer->emitter->dialect)
+        value = arena_printf(arena_of(printer), "%s_hold(%s)", type, value);
     bool changes = is_marked(&printer->assigned, statement->variable);
     const char *name = name_variable(printer, statement->variable);
     print_line(printer, arena_printf(arena_of(printer), "%s%s %s = %s;", changes ? "" : "const ",

@@ -114,7 +114,25 @@
     "    return result;\n"                                  \
     "}\n"
 
+/* gcc takes loads for cheap enough to repeat them, beyond what the machine can load. */
+#define HOLD(bytes, condition, constraint)                                    \
+    {                                                                         \
+        "hold", "", bytes,                                                    \
+            "/* In a register from here on, not loaded again for each use. */\n" \
+            "INLINE $V $V_hold($V a)\n"                                       \
+            "{\n"                                                             \
+            "#if " condition "\n"                                             \
+            "    __asm__(\"\" : \"+" constraint "\"(a));\n"                   \
+            "#endif\n"                                                        \
+            "    return a;\n"                                                 \
+            "}\n"                                                             \
+    }
+
 const struct vector_piece vector_memory[] = {
+    HOLD(64, "defined __AVX512F__", "v"),
+    HOLD(32, "defined __AVX__", "x"),
+    HOLD(16, "defined __SSE2__", "x"),
+    {"hold", "", 0, "INLINE $V $V_hold($V a) { return a; }\n"},
     {"iota", "", 0, "INLINE $V $V_iota(void)\n{\n    return ($V){$[iota]};\n}\n"},
     {"first", "i32", 0,
      "/* Whether a lane is among the first `count`. */\n"
