@@ -217,7 +217,7 @@ static enum exit_code run(struct invocation *invocation)
 {
     struct listing listing = {.planned.request.invocation = invocation};
     struct planned *planned = &listing.planned;
-    if (!planned_find(planned) || !planned_prepare(planned))
+    if (!planned_find(planned) || !planned_prepare(planned) || !planned_pins_concern(planned))
         return EXIT_NO;
     listing.count = skeleton_seeds(planned->ready, listing.plans, PLANNED_SEEDS);
     if (listing.count == 0) {

@@ -254,13 +254,89 @@ static struct plan *read_plan(struct planned *planned, const char *path)
     return plan;
 }
 
+/* Whether all cases of the program have the sizes that the plan fixes. */
+static bool plan_holds(struct arena *scratch, const struct task *task,
+                       const struct ir_program *program, const struct skeleton_target *target,
+                       const struct plan *plan)
+{
+    for (int i = 0; i < task->case_count && plan->fix_count; i++) {
+        const struct task_case *other = &task->cases[i];
+        if (other->program != program)
+            continue;
+        struct ir_binding binding = {ir_root(program), other->sizes, other->scalars};
+        const struct skeleton_program *ready =
+            skeleton_program_new(scratch, program, &binding, target);
+        for (int j = 0; j < plan->fix_count; j++) {
+            if (ready->binding->sizes[plan->fixes[j].symbol] != plan->fixes[j].value)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Of an op, one that holds for all sizes where there is one; of a task, for all of its cases. */
+static struct plan *first_that_holds(struct planned *planned)
+{
+    struct invocation *invocation = planned->request.invocation;
+    bool task = planned->request.subject.task && planned->request.settings.count == 0;
+    struct plan *plans[PLANNED_SEEDS];
+    int count = skeleton_seeds(planned->ready, plans, task ? PLANNED_SEEDS : 1);
+    for (int i = 0; i < count; i++) {
+        if (!task || plan_holds(invocation->arena, planned->task, planned->program,
+                                &planned->target, plans[i]))
+            return plans[i];
+    }
+    return NULL;
+}
+
+static bool pin_concerns_plan(const struct plan_pin *pin, const struct plan *plan,
+                              const struct ir_graph *graph)
+{
+    for (int g = 0; g < plan->group_count; g++) {
+        const struct plan_group *group = &plan->groups[g];
+        if (plan_pin_concerns(pin, group, graph, "skeleton"))
+            return true;
+        for (int d = 0; d < group->decision_count; d++) {
+            if (plan_pin_concerns(pin, group, graph, group->decisions[d].key))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool planned_pins_concern(struct planned *planned)
+{
+    struct invocation *invocation = planned->request.invocation;
+    struct plan *plans[PLANNED_SEEDS];
+    if (planned->pins.count == 0)
+        return true;
+    int count = skeleton_seeds(planned->ready, plans, PLANNED_SEEDS);
+    for (size_t i = 0; i < planned->pins.count && count > 0; i++) {
+        const struct plan_pin *pin = &planned->pins.at[i];
+        bool found = false;
+        for (int p = 0; p < count; p++)
+            found |= pin_concerns_plan(
+                pin, plans[p], skeleton_program_of(planned->ready, plans[p])->graph);
+        if (found)
+            continue;
+        struct error *error = errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
+                                         "no plan has a decision '%s'", pin->place);
+        error_hint(error, "'smelt plan' without pins shows the groups and their decisions");
+        return false;
+    }
+    return true;
+}
+
 struct plan *planned_choose(struct planned *planned)
 {
     struct invocation *invocation = planned->request.invocation;
     struct plan *plan;
     if (option_given(invocation, "plan"))
         return read_plan(planned, option_value(invocation, "plan"));
-    if (skeleton_seeds(planned->ready, &plan, 1) == 1)
+    if (!planned_pins_concern(planned))
+        return NULL;
+    plan = first_that_holds(planned);
+    if (plan)
         return plan;
     errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
                "the pins leave no plan that can be");
@@ -288,26 +364,6 @@ void planned_print(const struct planned *planned, const struct plan *plan, const
                    struct text *source)
 {
     propose_source(planned->ready, plan, op, source);
-}
-
-/* Whether all cases of the program have the sizes that the plan fixes. */
-static bool plan_holds(struct arena *scratch, const struct task *task,
-                       const struct ir_program *program, const struct skeleton_target *target,
-                       const struct plan *plan)
-{
-    for (int i = 0; i < task->case_count && plan->fix_count; i++) {
-        const struct task_case *other = &task->cases[i];
-        if (other->program != program)
-            continue;
-        struct ir_binding binding = {ir_root(program), other->sizes, other->scalars};
-        const struct skeleton_program *ready =
-            skeleton_program_new(scratch, program, &binding, target);
-        for (int j = 0; j < plan->fix_count; j++) {
-            if (ready->binding->sizes[plan->fixes[j].symbol] != plan->fixes[j].value)
-                return false;
-        }
-    }
-    return true;
 }
 
 bool planned_seed(struct arena *scratch, const struct task *task, int which,

@@ -41,6 +41,8 @@ struct planned {
 bool planned_find(struct planned *planned);
 /* The machine, sizes and pins. */
 bool planned_prepare(struct planned *planned);
+/* Whether each pin speaks of a decision of some plan to begin with; else an error says which. */
+bool planned_pins_concern(struct planned *planned);
 /* The plan in --plan FILE, checked; without one, the best seed. NULL: errors were added. */
 struct plan *planned_choose(struct planned *planned);
 /* The kernel of a checked plan. */

@@ -211,7 +211,7 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     struct search *search = &request->search;
     planned->request.invocation = invocation;
     if (!check_words(invocation) || !take_options(request, invocation) || !planned_find(planned) ||
-        !planned_prepare(planned))
+        !planned_prepare(planned) || !planned_pins_concern(planned))
         return false;
     if (planned->task->case_count == 0) {
         struct text line = text_new(invocation->arena);

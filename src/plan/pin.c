@@ -31,17 +31,13 @@ bool plan_pin_parse(struct arena *arena, const char *text, struct plan_pin *pin,
                     struct error *error)
 {
     size_t left = strcspn(text, "=<>!~");
-    const char *sign = text + left;
-    const char *dot = NULL;
-    for (size_t i = 0; i < left; i++) /* names of groups have dots, keys do not */
-        dot = text[i] == '.' ? text + i : dot;
+    const char *sign = text + left, *dot = memchr(text, '.', left);
     size_t length = *sign == '=' || *sign == '~' ? 1 : 2;
     *pin = (struct plan_pin){0};
-    if (!*sign || !dot || dot == text || dot + 1 == sign || (length == 2 && sign[1] != '=') ||
+    if (!*sign || !dot || dot == text || sign[-1] == '.' || (length == 2 && sign[1] != '=') ||
         !sign[length])
         return malformed(text, error);
-    pin->group = arena_copy(arena, text, (size_t)(dot - text));
-    pin->key = arena_copy(arena, dot + 1, (size_t)(sign - dot - 1));
+    pin->place = arena_copy(arena, text, left);
     pin->value = arena_string(arena, sign + length);
     switch (*sign) {
     case '=': pin->kind = PLAN_PIN_FIX; return true;
@@ -53,15 +49,23 @@ bool plan_pin_parse(struct arena *arena, const char *text, struct plan_pin *pin,
 
 /* ---- use ---- */
 
-static bool pin_concerns(const struct plan_pin *pin, const struct plan_group *group,
-                         const struct ir_graph *graph, const char *key)
+static bool is_named(const char *name, const char *text, size_t length)
 {
-    if (strcmp(pin->key, key) != 0)
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+bool plan_pin_concerns(const struct plan_pin *pin, const struct plan_group *group,
+                       const struct ir_graph *graph, const char *key)
+{
+    size_t whole = strlen(pin->place), tail = strlen(key) + 1;
+    if (whole <= tail || pin->place[whole - tail] != '.' ||
+        strcmp(pin->place + whole - tail + 1, key) != 0)
         return false;
-    if (strcmp(pin->group, "*") == 0 || strcmp(pin->group, group->name) == 0)
+    size_t length = whole - tail;
+    if (is_named("*", pin->place, length) || is_named(group->name, pin->place, length))
         return true;
     for (int i = 0; i < group->stage_count; i++) {
-        if (strcmp(graph->names[group->stages[i]], pin->group) == 0)
+        if (is_named(graph->names[group->stages[i]], pin->place, length))
             return true;
     }
     return false;
@@ -84,7 +88,7 @@ bool plan_pins_allow(const struct plan_pins *pins, const struct plan_group *grou
                      const struct ir_graph *graph, const char *key, const char *value)
 {
     for (size_t i = 0; i < pins->count; i++) {
-        if (pin_concerns(&pins->at[i], group, graph, key) && !pin_allows(&pins->at[i], value))
+        if (plan_pin_concerns(&pins->at[i], group, graph, key) && !pin_allows(&pins->at[i], value))
             return false;
     }
     return true;
@@ -103,7 +107,7 @@ static bool apply_to_slot(struct arena *arena, const struct plan_pins *pins,
         int away = abs(v - slot->seed);
         for (size_t i = 0; i < pins->count; i++) {
             if (pins->at[i].kind == PLAN_PIN_PREFER &&
-                pin_concerns(&pins->at[i], group, graph, slot->key) &&
+                plan_pin_concerns(&pins->at[i], group, graph, slot->key) &&
                 strcmp(pins->at[i].value, slot->values[v]) == 0)
                 away = -1;
         }
@@ -117,7 +121,7 @@ static bool apply_to_slot(struct arena *arena, const struct plan_pins *pins,
     slot->value_count = count;
     slot->seed = seed;
     for (size_t i = 0; count == 0 && i < pins->count; i++) {
-        if (pin_concerns(&pins->at[i], group, graph, slot->key))
+        if (plan_pin_concerns(&pins->at[i], group, graph, slot->key))
             *which = &pins->at[i];
     }
     return count > 0;
@@ -131,7 +135,7 @@ bool plan_pins_apply(struct arena *arena, const struct plan_pins *pins,
     for (size_t i = 0; i < slots->count; i++) {
         bool pinned = false;
         for (size_t p = 0; p < pins->count; p++)
-            pinned |= pin_concerns(&pins->at[p], group, graph, slots->at[i].key);
+            pinned |= plan_pin_concerns(&pins->at[p], group, graph, slots->at[i].key);
         if (pinned)
             all &= apply_to_slot(arena, pins, group, graph, &slots->at[i], which);
     }

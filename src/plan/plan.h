@@ -129,8 +129,8 @@ enum plan_pin_kind {
 
 struct plan_pin {
     enum plan_pin_kind kind;
-    const char *group; /* name, or a stage of the group, or "*" */
-    const char *key;   /* or "skeleton" */
+    const char *place; /* GROUP.KEY: a name, or a stage of the group, or "*"; the key may be
+                          "skeleton". Both may have dots */
     const char *value;
     int64_t low, high; /* RANGE */
 };
@@ -140,6 +140,9 @@ struct plan_pins VECTOR(struct plan_pin);
 /* Reads one pin. */
 bool plan_pin_parse(struct arena *arena, const char *text, struct plan_pin *pin,
                     struct error *error);
+/* Whether the pin speaks of this decision of the group. */
+bool plan_pin_concerns(const struct plan_pin *pin, const struct plan_group *group,
+                       const struct ir_graph *graph, const char *key);
 /* Whether the pins allow this value of a group's decision. */
 bool plan_pins_allow(const struct plan_pins *pins, const struct plan_group *group,
                      const struct ir_graph *graph, const char *key, const char *value);

@@ -147,7 +147,7 @@ TEST(plan_decisions_are_set_and_copied)
 static const char *const LANES[] = {"1", "4", "8", "16"};
 
 /* What one pin leaves of the slot lanes, as text: values, then the seed. */
-static const char *pinned(const char *text)
+static const char *pinned_slot(const char *key, const char *text)
 {
     struct arena *arena = differ_arena();
     struct errors errors;
@@ -161,7 +161,7 @@ static const char *pinned(const char *text)
     vector_push(arena, &pins, pin);
     struct plan_slots slots = {0};
     vector_push(arena, &slots,
-                (struct plan_slot){.key = "lanes", .values = LANES, .value_count = 4, .seed = 3});
+                (struct plan_slot){.key = key, .values = LANES, .value_count = 4, .seed = 3});
     if (!plan_pins_apply(arena, &pins, &plan->groups[0], softmax_graph(), &slots, &which))
         return which == &pins.at[0] ? "nothing" : "nothing, for no reason";
     struct text out = text_new(arena);
@@ -169,6 +169,20 @@ static const char *pinned(const char *text)
         text_printf(&out, "%s ", slots.at[0].values[i]);
     text_printf(&out, "from %s", slots.at[0].values[slots.at[0].seed]);
     return out.at;
+}
+
+static const char *pinned(const char *text)
+{
+    return pinned_slot("lanes", text);
+}
+
+TEST(plan_pins_name_keys_with_dots)
+{
+    CHECK_STR(pinned_slot("tile.m", "a.b.tile.m=8"), "8 from 8");
+    CHECK_STR(pinned_slot("tile.m", "m.tile.m<=4"), "1 4 from 4");
+    CHECK_STR(pinned_slot("tile.m", "*.tile.m=4"), "4 from 4");
+    CHECK_STR(pinned_slot("tile.m", "*.m=4"), "1 4 8 16 from 16");
+    CHECK_STR(pinned_slot("m", "*.tile.m=4"), "1 4 8 16 from 16");
 }
 
 TEST(plan_pins_narrow_slots)
