@@ -315,8 +315,8 @@ bool planned_pins_concern(struct planned *planned)
         const struct plan_pin *pin = &planned->pins.at[i];
         bool found = false;
         for (int p = 0; p < count; p++)
-            found |= pin_concerns_plan(
-                pin, plans[p], skeleton_program_of(planned->ready, plans[p])->graph);
+            found |= pin_concerns_plan(pin, plans[p],
+                                       skeleton_program_of(planned->ready, plans[p])->graph);
         if (found)
             continue;
         struct error *error = errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},

@@ -117,6 +117,57 @@ void contract_pack_rows(struct contract_code *code, struct loop_block *block, lo
     }
 }
 
+/* ---- terms, one by one ---- */
+
+/* Values the indices of terms after the first have together, where that is known; else 0. */
+static int64_t known_taps(struct contract_code *code)
+{
+    enum { MOST_TAPS = 128 };
+    const struct contract_indices *k = &code->contract->sets[CONTRACT_K];
+    int64_t taps = 1;
+    for (int i = 1; i < k->count; i++) {
+        loop_value extent =
+            skeleton_size(&code->values, code->contract->group->part->indices[k->at[i]].extent);
+        if (extent->op != LOOP_INTEGER || extent->integer < 1 || extent->integer > MOST_TAPS / taps)
+            return 0;
+        taps *= extent->integer;
+    }
+    return taps;
+}
+
+/*
+ * A loop over the terms of the block, whose number in it goes to `term`. Where the first index
+ * counts channels and the others the taps of a window, tap by tap: what lies outside an image is
+ * the same for all channels, and found out once.
+ */
+static struct loop_block *each_term(struct contract_code *code, struct loop_block *block,
+                                    loop_value first, loop_value terms, loop_value *term)
+{
+    struct arena *arena = code->arena;
+    const struct contract_indices *k = &code->contract->sets[CONTRACT_K];
+    struct loop_variable *tap, *channel;
+    int64_t taps = known_taps(code);
+    if (taps < 2) {
+        block = loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &tap);
+        *term = loop_of(arena, tap);
+        contract_open_set(code, block, CONTRACT_K, loop_add(arena, first, *term));
+        return block;
+    }
+    loop_value step = loop_integer(arena, taps), last = loop_integer(arena, taps - 1);
+    block = loop_for(block, LOOP_SERIAL, "tap", loop_integer(arena, 0), step, NULL, &tap);
+    contract_open_digits(code, block, k->at + 1, k->count - 1, loop_of(arena, tap));
+    /* channels whose term of this tap is in the block */
+    last = loop_add(arena, first, loop_sub(arena, last, loop_of(arena, tap)));
+    loop_value from = loop_apply(arena, IR_FLOORDIV, last, step, NULL);
+    loop_value to = loop_apply(arena, IR_FLOORDIV, loop_add(arena, last, terms), step, NULL);
+    block = loop_for(block, LOOP_SERIAL, code->contract->group->part->indices[k->at[0]].name, from,
+                     to, NULL, &channel);
+    code->values.indices[k->at[0]] = loop_of(arena, channel);
+    *term = loop_mul(arena, loop_of(arena, channel), step);
+    *term = loop_sub(arena, loop_add(arena, *term, loop_of(arena, tap)), first);
+    return block;
+}
+
 /* ---- columns whose terms are neighbours in memory: squares turned over in registers ---- */
 
 static bool steps_by_one(loop_value value, const struct loop_variable *variable,
@@ -247,10 +298,9 @@ static void pack_line(struct contract_code *code, struct loop_block *block, loop
     contract_open_vector(code, columns, 0);
     contract_open_digits(code, block, merged, code->merged - 1, line);
     code->values.indices[innermost] = loop_of(arena, code->lane);
-    struct loop_variable *term;
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", zero, terms, NULL, &term);
-    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
-    loop_value place = contract_column_place(code, panel, loop_of(arena, term));
+    loop_value term;
+    struct loop_block *body = each_term(code, block, first, terms, &term);
+    loop_value place = contract_column_place(code, panel, term);
     place = loop_add(arena, place, loop_mul(arena, vector, lanes));
     struct skeleton_lanes along = {code->lane, code->lanes, from, count};
     loop_value value = contract_factor(code, true);
@@ -286,7 +336,7 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
                            loop_value first, loop_value terms)
 {
     struct arena *arena = code->arena;
-    struct loop_variable *panel, *term;
+    struct loop_variable *panel;
     struct contract_columns columns;
     if (code->atom) {
         contract_pack_column_words(code, block, to, first, terms);
@@ -309,11 +359,9 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
         pack_squares(code, body, loop_of(arena, panel), first, terms);
         return;
     }
-    loop_value values[CONTRACT_MAX_VECTORS];
-    struct loop_block *inner =
-        loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);
-    contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
-    loop_value place = contract_column_place(code, loop_of(arena, panel), loop_of(arena, term));
+    loop_value values[CONTRACT_MAX_VECTORS], term;
+    struct loop_block *inner = each_term(code, body, first, terms, &term);
+    loop_value place = contract_column_place(code, loop_of(arena, panel), term);
     for (int i = 0; i < code->vectors; i++) {
         contract_open_vector(code, &columns, i);
         struct skeleton_lanes lanes = {code->lane, code->lanes, columns.from[i], columns.count[i]};

@@ -115,17 +115,17 @@
     "}\n"
 
 /* gcc takes loads for cheap enough to repeat them, beyond what the machine can load. */
-#define HOLD(bytes, condition, constraint)                                    \
-    {                                                                         \
-        "hold", "", bytes,                                                    \
+#define HOLD(bytes, condition, constraint)                                       \
+    {                                                                            \
+        "hold", "", bytes,                                                       \
             "/* In a register from here on, not loaded again for each use. */\n" \
-            "INLINE $V $V_hold($V a)\n"                                       \
-            "{\n"                                                             \
-            "#if " condition "\n"                                             \
-            "    __asm__(\"\" : \"+" constraint "\"(a));\n"                   \
-            "#endif\n"                                                        \
-            "    return a;\n"                                                 \
-            "}\n"                                                             \
+            "INLINE $V $V_hold($V a)\n"                                          \
+            "{\n"                                                                \
+            "#if " condition "\n"                                                \
+            "    __asm__(\"\" : \"+" constraint "\"(a));\n"                      \
+            "#endif\n"                                                           \
+            "    return a;\n"                                                    \
+            "}\n"                                                                \
     }
 
 const struct vector_piece vector_memory[] = {
