@@ -168,13 +168,16 @@ static void seed(const struct attend *attend, struct plan_group *plan, int vecto
     int64_t kept = 128;
     while (kept > 16 && (double)kept >= 2 * keys)
         kept /= 2;
+    int tile_k = tile > 8 && kept % 8 == 0 && vectors > 2 ? 8 : tile;
+    if (kept >= 64 && kept % tile_k &&
+        kept * 3 / 4 % tile_k == 0) /* whole tiles: the last ones are slow */
+        kept = kept * 3 / 4;
     int workers = 1;
     while (workers * 2 <= group->target->threads && workers < 128)
         workers *= 2;
     plan_set(arena, plan, "block.q", arena_printf(arena, "%d", vectors * lanes));
     plan_set(arena, plan, "block.k", arena_printf(arena, "%d", (int)kept));
-    plan_set(arena, plan, "tile.k",
-             arena_printf(arena, "%d", tile > 8 && kept % 8 == 0 && vectors > 2 ? 8 : tile));
+    plan_set(arena, plan, "tile.k", arena_printf(arena, "%d", tile_k));
     plan_set(arena, plan, "tile.d", arena_printf(arena, "%d", best));
     plan_set(arena, plan, "threads", arena_printf(arena, "%d", workers));
 }

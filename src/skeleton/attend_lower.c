@@ -208,13 +208,15 @@ static void map_scores(struct attend_code *code, struct loop_block *block, loop_
                         : skeleton_value(&code->values, stage, stage->predicate);
         skeleton_widen(body, &lanes, values, 2);
         loop_value nothing = loop_number(arena, -INFINITY, attend->dtype);
-        loop_value seen = loop_splat(arena, values[1], code->plan.lanes);
         loop_value score = loop_splat(arena, values[0], code->plan.lanes);
-        score =
-            named(code, body, "score",
-                  loop_select(arena, seen, score, loop_splat(arena, nothing, code->plan.lanes)));
-        if (score->op != LOOP_VARIABLE || score->variable != code->score->variable)
+        if (stage->predicate != IR_NONE) {
+            loop_value seen = loop_splat(arena, values[1], code->plan.lanes);
+            score = loop_select(arena, seen, score, loop_splat(arena, nothing, code->plan.lanes));
+        }
+        if (score->op != LOOP_VARIABLE || score->variable != code->score->variable) {
+            score = named(code, body, "score", score);
             loop_store(body, code->weights, place, score);
+        }
         loop_set(body, greatest[i],
                  loop_combine(arena, IR_MAXIMUM, loop_of(arena, greatest[i]), score));
     }
