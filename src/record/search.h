@@ -81,6 +81,7 @@ struct candidate {
     const char *kernel;   /* hash of the object with the source */
     const char *binary;   /* hash of what the compiler made of it, or NULL */
     double proposed;      /* seconds since the run began */
+    double settled;       /* the same of its first verdict; 0: not known */
     double expected;      /* how many times as fast as its parent it was said to be; 0: not said */
     double cost;          /* money spent on the proposal */
     int64_t tokens;       /* a model read and wrote for it */

@@ -18,9 +18,12 @@ static struct scale speed_scale(const struct report *report)
     return scale_log(low / 1.15, high * 1.15);
 }
 
+/* Runs of an older smelt do not say when their verdicts came. */
 static double place_of(const struct report *report, size_t number, bool by_time)
 {
-    return by_time ? report->all[number].proposed : (double)(number + 1);
+    const struct candidate *candidate = &report->all[number];
+    double time = candidate->settled > 0 ? candidate->settled : candidate->proposed;
+    return by_time ? time : (double)(number + 1);
 }
 
 static void draw_dots(struct chart *chart, const struct report *report, bool by_time)
@@ -47,7 +50,7 @@ static void draw_stairs(struct chart *chart, const struct report *report, bool b
     for (size_t i = 0; i < report->count; i++) {
         if (report->all[i].fitness <= best)
             continue;
-        x = scale_at(&chart->x, place_of(report, i, by_time));
+        x = fmax(x, scale_at(&chart->x, place_of(report, i, by_time)));
         text_printf(out, best > 0 ? "H%.1f" : "<path class=stairs d='M%.1f", x);
         y = scale_at(&chart->y, report->all[i].fitness);
         text_printf(out, best > 0 ? "V%.1f" : " %.1f", y);

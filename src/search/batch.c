@@ -100,6 +100,13 @@ static void diagnose_node(struct search *search, struct search_node *node,
     node->diagnosis.text = search_word(search, node->diagnosis.text);
 }
 
+/* Of the first verdict; later ones are about the same kernel. */
+static void note_time(const struct search *search, struct candidate *record)
+{
+    if (record->settled <= 0)
+        record->settled = search_elapsed(search);
+}
+
 static bool record_verdict(struct search *search, struct search_node *node,
                            const struct search_judgement *judgement, struct arena *scratch,
                            struct error *error)
@@ -120,6 +127,7 @@ static bool record_verdict(struct search *search, struct search_node *node,
     }
     record->diagnosis = node->diagnosis.class;
     record->note = node->diagnosis.text;
+    note_time(search, record);
     if (!search->engine)
         return true;
     json_object(&json, NULL);
@@ -153,6 +161,7 @@ static bool record_twin(struct search *search, struct search_node *node,
     record->binary = arena_string(search->arena, judgement->binary);
     record->diagnosis = node->diagnosis.class;
     record->note = node->diagnosis.text;
+    note_time(search, record);
     search->twins++;
     return !search->engine || search->engine->candidate_judge(search->store, record, error);
 }

@@ -102,6 +102,7 @@ static struct run fill(struct arena *arena, struct store *store, const char *wor
                                       .microseconds = 12.5,
                                       .floor = 5,
                                       .proposed = 0.1 * i,
+                                      .settled = 0.1 * i + 50,
                                       .diagnosis = DIAGNOSIS_MEMORY,
                                       .note = word};
         candidate.parents[0] = i ? (i + 1) / 2 : 0;
@@ -191,6 +192,11 @@ TEST(report_has_what_a_reader_looks_for)
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         if (!strstr(page.at, wanted[i]))
             test_fail(__FILE__, __LINE__, "the page has no %s", wanted[i]);
+    /* dots stand where verdicts came, 50 s after the proposals: on the right */
+    const char *dot = strstr(page.at, "aria-label='speed-up over time'");
+    dot = dot ? strstr(dot, "<circle class='dot") : NULL;
+    dot = dot ? strstr(dot, "cx='") : NULL;
+    CHECK(dot && strtod(dot + 4, NULL) > 300);
     store_sqlite.close(store);
 }
 

@@ -9,7 +9,7 @@
 #define COLUMNS                                                                           \
     "id, run, parent, other_parent, proposer, action, why, island, plan, kernel, binary," \
     " proposed, judged, outcome, fitness, microseconds, floor, verdict, diagnosis, note," \
-    " expected, cost, tokens"
+    " expected, cost, tokens, settled"
 
 static struct candidate read_candidate(struct arena *arena, sqlite3_stmt *statement)
 {
@@ -35,6 +35,7 @@ static struct candidate read_candidate(struct arena *arena, sqlite3_stmt *statem
         .expected = sqlite3_column_double(statement, 20),
         .cost = sqlite3_column_double(statement, 21),
         .tokens = sqlite3_column_int64(statement, 22),
+        .settled = sqlite3_column_double(statement, 23),
     };
     const char *outcome = (const char *)sqlite3_column_text(statement, 13);
     const char *diagnosis = (const char *)sqlite3_column_text(statement, 18);
@@ -68,10 +69,10 @@ bool sqlite_candidate_judge(struct store *store, const struct candidate *candida
     return statement_run(
         store, error,
         "UPDATE candidate SET judged = 1, binary = ?, outcome = ?, fitness = ?, microseconds = ?,"
-        " floor = ?, verdict = ?, diagnosis = ?, note = ? WHERE id = ?",
-        "ttdddttti", candidate->binary, outcome_name(candidate->outcome), candidate->fitness,
+        " floor = ?, verdict = ?, diagnosis = ?, note = ?, settled = ? WHERE id = ?",
+        "ttdddtttdi", candidate->binary, outcome_name(candidate->outcome), candidate->fitness,
         candidate->microseconds, candidate->floor, candidate->verdict,
-        diagnosis_name(candidate->diagnosis), candidate->note, candidate->id);
+        diagnosis_name(candidate->diagnosis), candidate->note, candidate->settled, candidate->id);
 }
 
 bool sqlite_candidate_list(struct store *store, struct arena *arena,

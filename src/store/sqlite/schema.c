@@ -48,6 +48,8 @@ static const char *const steps[] = {
     "    cost REAL NOT NULL, seconds REAL NOT NULL);"
     "CREATE INDEX exchange_by_run ON exchange (run);"
     "CREATE INDEX exchange_by_request ON exchange (request);",
+    /* when verdicts came */
+    "ALTER TABLE candidate ADD COLUMN settled REAL NOT NULL DEFAULT 0;",
 };
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
