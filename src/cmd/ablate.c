@@ -141,8 +141,13 @@ static bool read_table(struct ablate *ablate, const char *path)
 {
     struct invocation *invocation = ablate->invocation;
     struct arena *arena = invocation->arena;
-    struct ablate_case *one = &ablate->cases[ablate->count];
+    struct ablate_case *one = &ablate->cases[ablate->all];
     struct error error = {0};
+    if (ablate->all == ABLATE_TABLES) {
+        errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                   "at most %d tables are compared at once", ABLATE_TABLES);
+        return false;
+    }
     const struct source *source = subject_read(invocation, path, &error);
     struct table *table = source ? table_parse(arena, source, &error) : NULL;
     if (!table) {
@@ -162,8 +167,29 @@ static bool read_table(struct ablate *ablate, const char *path)
                    "measure it again: smelt bench ablate TASK.op --measure 200 --save FOLDER");
         return false;
     }
-    ablate->count++;
+    ablate->all++;
     return true;
+}
+
+/* The tables that are searched on, then those of --learn: who teaches depends on whether there are
+ * any of the latter. */
+static bool read_tables(struct ablate *ablate)
+{
+    struct invocation *invocation = ablate->invocation;
+    const char *folder = option_value(invocation, "learn");
+    struct file_names teachers = {0};
+    for (size_t i = 0; i < invocation->operands.count; i++)
+        if (!read_table(ablate, invocation->operands.at[i]))
+            return false;
+    ablate->count = ablate->all;
+    if (folder)
+        subject_folder(invocation, folder, ".table", &teachers, &invocation->errors);
+    for (size_t i = 0; i < teachers.count; i++)
+        if (!read_table(ablate, teachers.at[i]))
+            return false;
+    for (int i = folder ? ablate->count : 0; i < ablate->all; i++)
+        ablate->cases[i].teaches = true;
+    return invocation->errors.list.count == 0;
 }
 
 static bool take_number(struct invocation *invocation, const char *name, double most, double *value)
@@ -188,15 +214,8 @@ static enum exit_code compare(struct invocation *invocation, int seeds)
     *ablate = (struct ablate){.invocation = invocation,
                               .seeds = seeds,
                               .poor_start = option_given(invocation, "poor-start")};
-    for (size_t i = 0; i < invocation->operands.count; i++) {
-        if (ablate->count == ABLATE_TABLES) {
-            errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                       "at most %d tables are compared at once", ABLATE_TABLES);
-            return EXIT_USAGE;
-        }
-        if (!read_table(ablate, invocation->operands.at[i]))
-            return errors_exit(&invocation->errors);
-    }
+    if (!read_tables(ablate))
+        return errors_exit(&invocation->errors);
     if (!ablate_replay(ablate, &error)) {
         errors_take(&invocation->errors, &error);
         return errors_exit(&invocation->errors);

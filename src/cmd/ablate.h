@@ -9,16 +9,24 @@
 #include "cmd/command.h"
 #include "search/table.h"
 
-enum { ABLATE_TABLES = 64, ABLATE_SEEDS = 1000, ABLATE_PLANS = 10000 };
+enum { ABLATE_TABLES = 128, ABLATE_SEEDS = 1000, ABLATE_PLANS = 10000 };
+
+enum ablate_experience { /* what a search may know from elsewhere */
+                         ABLATE_NOTHING,
+                         ABLATE_ALL,      /* what was learned on the other tables */
+                         ABLATE_STRANGERS /* less those of the same structure: the same op at other
+                                             sizes */
+};
 
 struct ablate_arm { /* a way to search */
     const char *name;
     const char *policy;
-    bool diagnosis, experience;
+    bool diagnosis;
+    enum ablate_experience experience;
 };
 
 extern const struct ablate_arm ablate_arms[]; /* the first is what others are compared with */
-enum { ABLATE_ARMS = 6 };
+enum { ABLATE_ARMS = 7 };
 
 struct ablate_case { /* a table, ready */
     const char *name;
@@ -27,7 +35,9 @@ struct ablate_case { /* a table, ready */
     struct skeleton_target target;
     const struct skeleton_program *program;
     const char *structure, *shape, *dtype;
-    struct store *lessons, *others; /* what was learned on this one; on the other tables */
+    bool teaches;                              /* others may know what was learned on it */
+    struct store *lessons;                     /* what that is, or NULL */
+    struct store *known[ABLATE_STRANGERS + 1]; /* what it may know from others, or NULL */
     /* per arm and seed: evaluations until 95 % of the best; those that never got there: all */
     int *needed[ABLATE_ARMS];
     int reached[ABLATE_ARMS];
@@ -35,8 +45,8 @@ struct ablate_case { /* a table, ready */
 
 struct ablate {
     struct invocation *invocation;
-    struct ablate_case cases[ABLATE_TABLES];
-    int count, seeds;
+    struct ablate_case cases[ABLATE_TABLES]; /* `count` searched on, then those only learned on */
+    int count, all, seeds;
     bool poor_start;
 };
 
@@ -62,7 +72,8 @@ int ablate_grid_next(void *grid, int expert, const struct propose_view *view,
 /* Measures `plans` plans of the task in each file, one table each, in the folder of --save. */
 enum exit_code ablate_measure(struct invocation *invocation, int plans, double seconds,
                               int threads);
-/* Learns on each table, then replays every arm on each with what was learned on the others. */
+/* Learns on each table that teaches, then replays every arm on each of the first `count` with what
+ * was learned on others. */
 bool ablate_replay(struct ablate *ablate, struct error *error);
 /* smelt bench ablate, the word `ablate` still among the operands. */
 enum exit_code ablate_run(struct invocation *invocation);

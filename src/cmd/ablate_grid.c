@@ -4,11 +4,12 @@
  * is replayed may step from any plan of it to any neighbour, as a real one may: a table of plans
  * met by chance has most of a plan's neighbours missing, and measures who guesses what is in it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/ablate.h"
 
-enum { FIRSTS = 6, GRID_SLOTS = 64, GRID_VALUES = 4, GRID_TRIES = 400 };
+enum { FIRSTS = 6, GRID_SLOTS = 64, GRID_VALUES = 4 };
 
 struct grid_slot {
     int group;
@@ -32,6 +33,17 @@ static bool is_legal(const struct grid *grid, struct plan *plan)
     return skeleton_check(grid->program, plan, &error);
 }
 
+/* Of kernels that are given one thread: what is decided so changes nothing. */
+static bool shares_work(const char *key)
+{
+    static const char *const keys[] = {"threads", "parallel", "schedule", "split",
+                                       "split.m", "split.n",  "split.k"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
 static void open_slots(struct grid *grid)
 {
     for (int g = 0; g < grid->base->group_count; g++) {
@@ -40,7 +52,8 @@ static void open_slots(struct grid *grid)
         skeleton_open(grid->program, &group, &grid->base->groups[g], &slots);
         for (size_t s = 0; s < slots.count && grid->count < GRID_SLOTS; s++) {
             const char *now = plan_get(&grid->base->groups[g], slots.at[s].key);
-            if (slots.at[s].value_count < 2 || !now)
+            if (slots.at[s].value_count < 2 || !now ||
+                (grid->program->target->threads == 1 && shares_work(slots.at[s].key)))
                 continue;
             grid->slots[grid->count++] = (struct grid_slot){.group = g,
                                                             .key = slots.at[s].key,
@@ -51,15 +64,11 @@ static void open_slots(struct grid *grid)
     }
 }
 
-/* One more value of a decision, drawn; false: the first drawn was there already, or cannot be. */
-static bool grow_slot(const struct grid *grid, struct grid_slot *slot, struct random *random)
+/* One more value of a decision; false: it cannot be. */
+static bool grow_slot(const struct grid *grid, struct grid_slot *slot, const char *value)
 {
-    const char *value = slot->open.values[random_below(random, (uint64_t)slot->open.value_count)];
-    if (slot->count == GRID_VALUES)
+    if (slot->count == GRID_VALUES || strcmp(slot->values[0], value) == 0)
         return false;
-    for (int i = 0; i < slot->count; i++)
-        if (strcmp(slot->values[i], value) == 0)
-            return false;
     struct plan *plan = plan_copy(grid->arena, grid->base);
     plan_set(grid->arena, &plan->groups[slot->group], slot->key, value);
     if (!is_legal(grid, plan))
@@ -76,12 +85,38 @@ static int combinations(const struct grid *grid)
     return product;
 }
 
-/* Values are added while there are fewer combinations than wanted. */
-static void grow(struct grid *grid, int most, struct random *random)
+struct addition { /* a value that may be added */
+    int slot, value;
+    uint64_t rank;
+};
+
+static int compare_ranks(const void *a, const void *b)
 {
-    for (int tries = 0; tries < GRID_TRIES && grid->count; tries++) {
-        struct grid_slot *slot = &grid->slots[random_below(random, (uint64_t)grid->count)];
-        if (grow_slot(grid, slot, random) && combinations(grid) > most)
+    const struct addition *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/*
+ * Values are added while there are fewer combinations than wanted, in an order that is drawn, but
+ * from their names alone: tables of one op at two sizes have the same decisions in them.
+ */
+static void grow(struct grid *grid, int most)
+{
+    struct additions VECTOR(struct addition) all = {0};
+    for (int s = 0; s < grid->count; s++)
+        for (int v = 0; v < grid->slots[s].open.value_count; v++) {
+            const struct grid_slot *slot = &grid->slots[s];
+            const char *name = arena_printf(grid->arena, "%d %s %s %s", slot->group,
+                                            grid->base->groups[slot->group].skeleton, slot->key,
+                                            slot->open.values[v]);
+            struct addition addition = {s, v, hash_bytes(name, strlen(name), 0x9f1d)};
+            vector_push(grid->arena, &all, addition);
+        }
+    if (all.count > 1)
+        qsort(all.at, all.count, sizeof *all.at, compare_ranks);
+    for (size_t i = 0; i < all.count; i++) {
+        struct grid_slot *slot = &grid->slots[all.at[i].slot];
+        if (grow_slot(grid, slot, slot->open.values[all.at[i].value]) && combinations(grid) > most)
             slot->count--;
     }
 }
@@ -113,17 +148,6 @@ static void take_combinations(struct ablate_grid *out, const struct grid *grid)
     }
 }
 
-static bool same_kind(const struct plan *a, const struct plan *b)
-{
-    if (a->group_count != b->group_count || a->inlined_count != b->inlined_count ||
-        !plan_rewrites_equal(a, b))
-        return false;
-    for (int g = 0; g < a->group_count; g++)
-        if (strcmp(a->groups[g].skeleton, b->groups[g].skeleton) != 0)
-            return false;
-    return true;
-}
-
 void ablate_grid_make(struct ablate_grid *out, int most)
 {
     struct plan *firsts[FIRSTS];
@@ -134,7 +158,7 @@ void ablate_grid_make(struct ablate_grid *out, int most)
     for (int i = 0; i < count; i++) {
         bool known = false;
         for (int k = 0; k < kind_count; k++)
-            known |= same_kind(firsts[i], kinds[k]);
+            known |= plan_kinds_equal(firsts[i], kinds[k]);
         if (!known)
             kinds[kind_count++] = firsts[i];
         take(out, firsts[i]);
@@ -146,7 +170,7 @@ void ablate_grid_make(struct ablate_grid *out, int most)
                             .base = kinds[k]};
         /* Half for the first kind, half of the rest for the next, ... */
         open_slots(&grid);
-        grow(&grid, k + 1 < kind_count ? (left + 1) / 2 : left, &random);
+        grow(&grid, k + 1 < kind_count ? (left + 1) / 2 : left);
         take_combinations(out, &grid);
         left = most - (int)out->plans.count;
     }

@@ -46,8 +46,64 @@ bool ablate_prepare(struct invocation *invocation, const char *name, const char 
     return true;
 }
 
-static struct table *make_table(struct arena *arena, const struct search *search, const char *text)
+struct survey {
+    struct arena *arena;
+    struct judging judging;
+    struct search_options options;
+    struct search search;
+    struct ablate_case one;
+    struct ablate_grid grid;
+    struct map binaries; /* hash of a plan -> struct binary_facts */
+};
+
+/* ---- judging ---- */
+
+static const char *hash_plan(struct survey *survey, const struct plan *plan)
 {
+    char hash[65];
+    plan_hash(plan, survey->search.program->graph, hash);
+    return arena_string(survey->arena, hash);
+}
+
+/* What binaries are made of does not outlive a batch: it is copied. */
+static bool judge_and_note(void *context, struct arena *arena, const struct source *const *kernels,
+                           struct plan *const *plans, int count, bool finalists,
+                           struct search_judgement *judgements, struct error *error)
+{
+    struct survey *survey = context;
+    if (!judging_judge(&survey->judging, arena, kernels, plans, count, finalists, judgements,
+                       error))
+        return false;
+    for (int i = 0; i < count; i++) {
+        const struct search_judgement *judgement = &judgements[i];
+        const struct binary_facts *binary = judgement->verdict->binary, *noted = NULL;
+        if (judgement->twin)
+            noted = map_get(&survey->binaries, judgement->twin->hash);
+        else if (judgement->same_as)
+            noted = map_get(&survey->binaries, hash_plan(survey, plans[judgement->same_as - 1]));
+        if (!noted && binary && binary->read) {
+            struct binary_facts *copy = arena_new(survey->arena, struct binary_facts);
+            *copy = *binary;
+            noted = copy;
+        }
+        if (noted)
+            map_set(&survey->binaries, hash_plan(survey, plans[i]), (void *)noted);
+    }
+    return true;
+}
+
+static void announce(void *context, const struct source *const *kernels, int count)
+{
+    struct survey *survey = context;
+    judging_announce(&survey->judging, kernels, count);
+}
+
+/* ---- the table ---- */
+
+static struct table *make_table(struct survey *survey, const char *text)
+{
+    struct arena *arena = survey->arena;
+    const struct search *search = &survey->search;
     struct table *table = arena_new(arena, struct table);
     table->machine = arena_string(arena, search->machine.id);
     table->target = *search->program->target;
@@ -64,6 +120,7 @@ static struct table *make_table(struct arena *arena, const struct search *search
                                 .microseconds = node->record.microseconds,
                                 .floor = node->record.floor,
                                 .diagnosis = node->diagnosis.class};
+        table_evidence(&row, &node->diagnosis, map_get(&survey->binaries, node->hash));
         vector_push(arena, &table->rows, row);
     }
     return table;
@@ -75,14 +132,6 @@ static const char *stem_of(struct arena *arena, const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return arena_copy(arena, name, strcspn(name, "."));
 }
-
-struct survey {
-    struct judging judging;
-    struct search_options options;
-    struct search search;
-    struct ablate_case one;
-    struct ablate_grid grid;
-};
 
 static bool measure_file(struct invocation *invocation, const char *path, const char *folder,
                          int plans, double seconds, int threads)
@@ -96,6 +145,8 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
         return false;
     }
     struct search *search = &survey->search;
+    survey->arena = arena;
+    survey->binaries = map_new(arena);
     machine_describe(&search->machine, "");
     if (machine_rates_load(arena, &search->machine, &search->rates) != MACHINE_KEPT_GOOD)
         search->rates = (struct rates){0};
@@ -106,6 +157,7 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
     survey->judging = (struct judging){
         .task = survey->one.task,
         .arena = arena,
+        .binaries = &search->by_binary,
         .options = {.threads = threads, .time_seconds = seconds, .only_case = -1, .only_draw = -1}};
     survey->grid = (struct ablate_grid){.arena = arena, .program = survey->one.program};
     ablate_grid_make(&survey->grid, plans);
@@ -118,7 +170,7 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
         .no_experience = true,
         .propose = ablate_grid_next,
         .replay = &survey->grid,
-        .judge = {judging_judge, &survey->judging}};
+        .judge = {judge_and_note, survey, announce}};
     search->arena = arena;
     search->options = &survey->options;
     search->program = survey->one.program;
@@ -127,7 +179,7 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
     enum search_end end = search_run(search, &error);
     judge_draws_release(&survey->judging.draws);
     struct text out = text_new(arena);
-    table_print(&out, make_table(arena, search, source->text));
+    table_print(&out, make_table(survey, source->text));
     const char *name = arena_printf(arena, "%s/%s.table", folder, stem_of(arena, path));
     if (end == SEARCH_FAILED || !file_write(name, out.at, out.length, 0644, &error)) {
         errors_take(&invocation->errors, &error);

@@ -10,12 +10,13 @@ static const double good_enough = 0.95;
 enum { LESSON_SEED = 4711, LESSON = 100 /* evaluations of a search that is learned from */ };
 
 const struct ablate_arm ablate_arms[ABLATE_ARMS + 1] = {
-    {"islands", "islands", true, false},
-    {"islands, no diagnosis", "islands", false, false},
-    {"islands, experience", "islands", true, true},
-    {"greedy", "greedy", true, false},
-    {"mcts", "mcts", true, false},
-    {"random", "random", true, false},
+    {"islands", "islands", true, ABLATE_NOTHING},
+    {"no diagnosis", "islands", false, ABLATE_NOTHING},
+    {"experience", "islands", true, ABLATE_ALL},
+    {"of other ops", "islands", true, ABLATE_STRANGERS},
+    {"greedy", "greedy", true, ABLATE_NOTHING},
+    {"mcts", "mcts", true, ABLATE_NOTHING},
+    {"random", "random", true, ABLATE_NOTHING},
     {0},
 };
 
@@ -39,17 +40,6 @@ static struct know situation(struct arena *arena, const struct ablate_case *one,
 
 /* ---- learning ---- */
 
-static bool same_kind(const struct plan *a, const struct plan *b)
-{
-    if (a->group_count != b->group_count || a->inlined_count != b->inlined_count ||
-        !plan_rewrites_equal(a, b))
-        return false;
-    for (int g = 0; g < a->group_count; g++)
-        if (strcmp(a->groups[g].skeleton, b->groups[g].skeleton) != 0)
-            return false;
-    return true;
-}
-
 /*
  * A plan of the slower half that is right, by the seed: the same for all arms. It has the groups
  * and skeletons of the best, since the way from others may lead through plans no table has.
@@ -64,11 +54,11 @@ static const char *poor_start(const struct ablate_case *one, uint64_t seed)
     for (int tries = 0; tries < 1000; tries++) {
         size_t number = (size_t)random_below(&random, table->rows.count), faster = 0, right = 0;
         const struct table_row *row = &table->rows.at[number];
-        if (row->fitness <= 0 || !same_kind(row->bound, best->bound))
+        if (row->fitness <= 0 || !plan_kinds_equal(row->bound, best->bound))
             continue;
         for (size_t i = 0; i < table->rows.count; i++) {
-            bool counts =
-                table->rows.at[i].fitness > 0 && same_kind(table->rows.at[i].bound, best->bound);
+            bool counts = table->rows.at[i].fitness > 0 &&
+                          plan_kinds_equal(table->rows.at[i].bound, best->bound);
             faster += counts && table->rows.at[i].fitness > row->fitness;
             right += counts;
         }
@@ -78,7 +68,7 @@ static const char *poor_start(const struct ablate_case *one, uint64_t seed)
     return NULL;
 }
 
-/* One whole search from a plan of the slower half, and what it learned in a store of its own. */
+/* One whole search, and what it learned in a store of its own. */
 static bool learn_case(struct ablate_case *one, struct error *error)
 {
     struct arena arena = {0};
@@ -90,7 +80,6 @@ static bool learn_case(struct ablate_case *one, struct error *error)
     struct search_options options = {.policy = search_policy_find("islands"),
                                      .budget = {.evaluations = LESSON},
                                      .seed = LESSON_SEED,
-                                     .start = poor_start(one, LESSON_SEED),
                                      .no_kernels = true,
                                      .judge = {table_judge, one->table},
                                      .allows = table_allows,
@@ -133,16 +122,19 @@ static bool copy_lessons(struct arena *arena, struct store *from, struct store *
     return store_sqlite.experience_add(to, list.at, (int)list.count, error);
 }
 
-/* What is known where this table was left out. */
-static bool learn_others(struct ablate *ablate, int out, struct error *error)
+/* What is known on a table from those that teach, itself left out, or all of its structure. */
+static bool learn_others(struct ablate *ablate, struct ablate_case *one,
+                         enum ablate_experience which, struct error *error)
 {
     struct store *store = store_sqlite.open(":memory:", false, error);
-    ablate->cases[out].others = store;
+    one->known[which] = store;
     bool fine = store != NULL;
-    for (int i = 0; i < ablate->count && fine; i++) {
+    for (int i = 0; i < ablate->all && fine; i++) {
+        const struct ablate_case *other = &ablate->cases[i];
+        bool same = strcmp(other->structure, one->structure) == 0;
         struct arena arena = {0};
-        if (i != out)
-            fine = copy_lessons(&arena, ablate->cases[i].lessons, store, error);
+        if (other != one && other->lessons && (which == ABLATE_ALL || !same))
+            fine = copy_lessons(&arena, other->lessons, store, error);
         arena_release(&arena);
     }
     return fine;
@@ -163,7 +155,7 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
                    const struct ablate_arm *arm, uint64_t seed, int *needed, struct error *error)
 {
     struct arena arena = {0};
-    struct know know = situation(&arena, one, one->others);
+    struct know know = situation(&arena, one, one->known[arm->experience]);
     know.frozen = true;
     struct search_options options = {
         .policy = search_policy_find(arm->policy),
@@ -176,6 +168,7 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
         .judge = {table_judge, one->table},
         .allows = table_allows,
         .propose = table_propose,
+        .nearest = table_nearest,
         .replay = one->table,
         .know = arm->experience ? &know : NULL,
         .clock = no_clock,
@@ -191,30 +184,37 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
     return fine;
 }
 
+static bool replay_case(struct ablate *ablate, struct ablate_case *one, struct error *error)
+{
+    bool fine = learn_others(ablate, one, ABLATE_ALL, error) &&
+                learn_others(ablate, one, ABLATE_STRANGERS, error);
+    for (int a = 0; a < ABLATE_ARMS && fine; a++) {
+        one->needed[a] =
+            arena_array(ablate->invocation->arena, (size_t)ablate->seeds, sizeof *one->needed[a]);
+        for (int s = 0; s < ablate->seeds && fine; s++) {
+            int *needed = &one->needed[a][s];
+            fine = replay(ablate, one, &ablate_arms[a], (uint64_t)s + 1, needed, error);
+            one->reached[a] += *needed > 0;
+            if (*needed == 0)
+                *needed = (int)one->table->by_hash.count;
+        }
+    }
+    for (int i = 0; i <= ABLATE_STRANGERS; i++) {
+        if (one->known[i])
+            store_sqlite.close(one->known[i]);
+        one->known[i] = NULL;
+    }
+    return fine;
+}
+
 bool ablate_replay(struct ablate *ablate, struct error *error)
 {
     bool fine = true;
+    for (int c = 0; c < ablate->all && fine; c++)
+        fine = !ablate->cases[c].teaches || learn_case(&ablate->cases[c], error);
     for (int c = 0; c < ablate->count && fine; c++)
-        fine = learn_case(&ablate->cases[c], error);
-    for (int c = 0; c < ablate->count && fine; c++) {
-        struct ablate_case *one = &ablate->cases[c];
-        fine = learn_others(ablate, c, error);
-        for (int a = 0; a < ABLATE_ARMS && fine; a++) {
-            one->needed[a] = arena_array(ablate->invocation->arena, (size_t)ablate->seeds,
-                                         sizeof *one->needed[a]);
-            for (int s = 0; s < ablate->seeds && fine; s++) {
-                int *needed = &one->needed[a][s];
-                fine = replay(ablate, one, &ablate_arms[a], (uint64_t)s + 1, needed, error);
-                one->reached[a] += *needed > 0;
-                if (*needed == 0)
-                    *needed = (int)one->table->by_hash.count;
-            }
-        }
-        if (one->others)
-            store_sqlite.close(one->others);
-        one->others = NULL;
-    }
-    for (int c = 0; c < ablate->count; c++)
+        fine = replay_case(ablate, &ablate->cases[c], error);
+    for (int c = 0; c < ablate->all; c++)
         if (ablate->cases[c].lessons)
             store_sqlite.close(ablate->cases[c].lessons);
     return fine;

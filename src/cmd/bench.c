@@ -54,6 +54,10 @@ static const struct option options[] = {
      .argument = "N",
      .help = "with ablate: measure N plans of each task into a table in the folder of --save"},
     {.name = "seeds", .argument = "N", .help = "with ablate: searches per arm (100)"},
+    {.name = "learn",
+     .argument = "FOLDER",
+     .help = "with ablate: experience is what searches on the tables of FOLDER leave behind, not "
+             "on the other tables named"},
     {.name = "poor-start",
      .help = "with ablate: each search begins with a plan drawn from the slower half of the table, "
              "not with "
@@ -470,7 +474,9 @@ const struct command command_bench = {
         "times: machines are faster on some days than on others.\n\n"
         "`smelt bench ablate TABLE...` replays searches on plans measured once: how many "
         "evaluations they need until 95 % of the table's best, by policy, with and without "
-        "diagnosis and experience. `smelt bench ablate TASK.op... --measure N --save FOLDER` makes "
+        "diagnosis and experience (of all other tables, or of those of --learn; of other ops only: "
+        "without what was learned on the same op at other sizes). `smelt bench ablate TASK.op... "
+        "--measure N --save FOLDER` makes "
         "the tables.",
     .options = options,
     .examples = examples,

@@ -106,6 +106,11 @@ static void count_op(struct invocation *invocation, const struct task_case *task
     subject->operations = ir_operations(binding);
 }
 
+static int vector_bits(const struct request *request)
+{
+    return 8 * skeleton_target_new(&request->machine, &request->rates).vector_bytes;
+}
+
 static struct diagnosis ask(struct request *request, struct invocation *invocation,
                             const struct source *kernel, const struct verdict *verdict)
 {
@@ -115,6 +120,7 @@ static struct diagnosis ask(struct request *request, struct invocation *invocati
                                        .which = -1,
                                        .number = MACHINE_F32,
                                        .threads = request->options.threads,
+                                       .vector_bits = vector_bits(request),
                                        .machine = &request->machine,
                                        .rates = &request->rates};
     if (task->accuracy)

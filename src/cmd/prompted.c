@@ -346,8 +346,11 @@ static void find_experience(struct prompted *prompted)
     }
     prompted->context.experience = kept.at;
     prompted->context.experience_count = kept.count;
+    struct know_plan plans[PROMPT_WINNERS];
     prompted->context.winners = prompted->winners;
-    prompted->context.winner_count = know_plans(&prompted->know, prompted->winners, PROMPT_WINNERS);
+    prompted->context.winner_count = know_plans(&prompted->know, plans, PROMPT_WINNERS);
+    for (int i = 0; i < prompted->context.winner_count; i++)
+        prompted->winners[i] = plans[i].text;
 }
 
 /* Of the run's best candidate, when it is right. */

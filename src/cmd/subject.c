@@ -30,7 +30,7 @@ static bool ends_with(const char *name, const char *ending)
 struct listing {
     struct arena *arena;
     DIR *directory;
-    const char *folder;
+    const char *folder, *ending;
     struct file_names names;
     bool full;
 };
@@ -42,7 +42,7 @@ static void listing_fill(void *context)
     const char *slash = length && listing->folder[length - 1] == '/' ? "" : "/";
     struct dirent *entry;
     while ((entry = readdir(listing->directory))) {
-        if (entry->d_name[0] == '.' || !ends_with(entry->d_name, ".op"))
+        if (entry->d_name[0] == '.' || !ends_with(entry->d_name, listing->ending))
             continue;
         if (listing->names.count == SUBJECT_FILES) {
             listing->full = true;
@@ -53,11 +53,13 @@ static void listing_fill(void *context)
     }
 }
 
-static void list_folder(struct invocation *invocation, const char *folder, struct file_names *files,
-                        struct errors *errors)
+void subject_folder(struct invocation *invocation, const char *folder, const char *ending,
+                    struct file_names *files, struct errors *errors)
 {
-    struct listing listing = {
-        .arena = invocation->arena, .folder = folder, .directory = opendir(folder)};
+    struct listing listing = {.arena = invocation->arena,
+                              .folder = folder,
+                              .ending = ending,
+                              .directory = opendir(folder)};
     struct error error;
     if (!listing.directory) {
         error_system(&error, ERROR_CANNOT_READ, "could not open %s", folder);
@@ -69,9 +71,11 @@ static void list_folder(struct invocation *invocation, const char *folder, struc
     if (!enough)
         memory_exhausted();
     if (listing.full || listing.names.count == 0) {
-        error_set(&error, ERROR_NO_FILES,
-                  listing.full ? "%s has more than %d .op files" : "there is no .op file in %s",
-                  folder, SUBJECT_FILES);
+        if (listing.full)
+            error_set(&error, ERROR_NO_FILES, "%s has more than %d %s files", folder, SUBJECT_FILES,
+                      ending);
+        else
+            error_set(&error, ERROR_NO_FILES, "there is no %s file in %s", ending, folder);
         errors_take(errors, &error);
         return;
     }
@@ -87,7 +91,7 @@ struct file_names subject_files(struct invocation *invocation, struct errors *er
         struct stat status;
         const char *operand = invocation->operands.at[i];
         if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0 && S_ISDIR(status.st_mode))
-            list_folder(invocation, operand, &files, errors);
+            subject_folder(invocation, operand, ".op", &files, errors);
         else
             vector_push(invocation->arena, &files, operand);
     }

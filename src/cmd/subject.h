@@ -20,6 +20,9 @@ struct file_names VECTOR(const char *);
  * are added to errors, the others are listed all the same.
  */
 struct file_names subject_files(struct invocation *invocation, struct errors *errors);
+/* The files of a folder whose names end so (".op"), sorted, added to `files`. */
+void subject_folder(struct invocation *invocation, const char *folder, const char *ending,
+                    struct file_names *files, struct errors *errors);
 
 /* The folder of a suite by its name, beside the library; NULL: there is none. */
 const char *subject_suite(struct invocation *invocation, const char *name);

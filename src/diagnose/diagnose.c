@@ -17,7 +17,7 @@ void diagnosis_action(struct diagnosis *diagnosis, const char *action)
         diagnosis->actions[diagnosis->action_count++] = action;
 }
 
-static const struct case_result *timed_case(const struct diagnose_subject *subject)
+const struct case_result *diagnose_timed_case(const struct diagnose_subject *subject)
 {
     const struct verdict *verdict = subject->verdict;
     for (int i = 0; i < verdict->case_count; i++)
@@ -29,7 +29,7 @@ static const struct case_result *timed_case(const struct diagnose_subject *subje
 void diagnose(struct arena *arena, const struct diagnose_subject *subject,
               struct diagnosis *diagnosis)
 {
-    const struct case_result *result = timed_case(subject);
+    const struct case_result *result = diagnose_timed_case(subject);
     *diagnosis = (struct diagnosis){.pattern = "", .text = ""};
     if (subject->verdict->outcome != OUTCOME_OK)
         diagnose_failure(arena, subject, diagnosis);

@@ -13,10 +13,6 @@
 
 enum { CLOSE = 80 }; /* percent of a floor that counts as reached */
 
-struct clocks { /* seconds */
-    double wall, memory, compute;
-};
-
 static double peak(const struct diagnose_subject *subject)
 {
     enum machine_crew crew = subject->threads > 1 ? MACHINE_ALL : MACHINE_ONE;
@@ -36,9 +32,11 @@ static enum machine_level level_of(const struct diagnose_subject *subject, doubl
     return MACHINE_MEMORY;
 }
 
-static struct clocks read_clocks(const struct diagnose_subject *subject,
-                                 const struct case_result *result)
+static struct diagnose_clocks read_clocks(const struct diagnose_subject *subject,
+                                          const struct case_result *result)
 {
+    if (subject->clocks)
+        return *subject->clocks;
     double bytes = subject->read_bytes + subject->write_bytes;
     double moved = fmax(bytes, subject->planned_bytes);
     double operations = fmax(subject->operations, subject->planned_operations);
@@ -50,10 +48,16 @@ static struct clocks read_clocks(const struct diagnose_subject *subject,
         rate = fmax(rate, subject->rates->bandwidth[crew][level][mix]);
     if (crew == MACHINE_ONE && subject->threads > 1)
         rate *= subject->threads;
-    struct clocks clocks = {.wall = result->microseconds * 1e-6};
+    struct diagnose_clocks clocks = {.wall = result->microseconds * 1e-6};
     clocks.memory = rate > 0 ? moved / rate : 0;
     clocks.compute = peak(subject) > 0 ? operations / peak(subject) : 0;
     return clocks;
+}
+
+struct diagnose_clocks diagnose_clocks(const struct diagnose_subject *subject)
+{
+    const struct case_result *result = diagnose_timed_case(subject);
+    return result ? read_clocks(subject, result) : (struct diagnose_clocks){0};
 }
 
 static double needed_bytes(const struct diagnose_subject *subject)
@@ -61,8 +65,9 @@ static double needed_bytes(const struct diagnose_subject *subject)
     return subject->read_bytes + subject->write_bytes;
 }
 
-static bool judge_binary(const struct binary_facts *binary, struct diagnosis *diagnosis)
+static bool judge_binary(const struct diagnose_subject *subject, struct diagnosis *diagnosis)
 {
+    const struct binary_facts *binary = subject->verdict->binary;
     if (!binary || !binary->read)
         return false;
     diagnosis_fact(diagnosis, "code", (double)binary->code_bytes, "byte");
@@ -88,6 +93,9 @@ static bool judge_binary(const struct binary_facts *binary, struct diagnosis *di
         diagnosis->pattern = "gathers";
         diagnosis_fact(diagnosis, "gathers in loops", binary->gathers, "");
         diagnosis_action(diagnosis, "let lanes run along the index with unit stride, or pack");
+    } else if (binary->vector > 0 && binary->vector_bits < subject->vector_bits) {
+        diagnosis->pattern = "narrow";
+        diagnosis_action(diagnosis, "let vectors be as wide as the machine's");
     } else if (binary->divisions * 8 > work) {
         diagnosis->pattern = "divisions";
         diagnosis_fact(diagnosis, "divisions in loops", binary->divisions, "");
@@ -99,10 +107,10 @@ static bool judge_binary(const struct binary_facts *binary, struct diagnosis *di
 }
 
 static void judge_clocks(struct arena *arena, const struct diagnose_subject *subject,
-                         const struct clocks *clocks, struct diagnosis *diagnosis)
+                         const struct diagnose_clocks *clocks, struct diagnosis *diagnosis)
 {
     double memory = clocks->memory / clocks->wall, compute = clocks->compute / clocks->wall;
-    bool wrong_instructions = judge_binary(subject->verdict->binary, diagnosis);
+    bool wrong_instructions = judge_binary(subject, diagnosis);
     if (memory >= 0.6 && memory >= compute) {
         diagnosis->class = DIAGNOSIS_MEMORY;
         diagnosis->confidence = fmin(1, memory);
@@ -147,11 +155,11 @@ static void judge_clocks(struct arena *arena, const struct diagnose_subject *sub
 void diagnose_speed(struct arena *arena, const struct diagnose_subject *subject,
                     const struct case_result *result, struct diagnosis *diagnosis)
 {
-    struct clocks clocks = read_clocks(subject, result);
+    struct diagnose_clocks clocks = read_clocks(subject, result);
     diagnosis_fact(diagnosis, "time of a call", result->microseconds, "us");
     if (clocks.memory <= 0 && clocks.compute <= 0) {
         diagnosis->text = "the rates of this machine are not known: run smelt probe";
-        judge_binary(subject->verdict->binary, diagnosis);
+        judge_binary(subject, diagnosis);
         return;
     }
     diagnosis_fact(diagnosis, "time its bytes take", clocks.memory * 1e6, "us");

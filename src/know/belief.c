@@ -19,6 +19,8 @@
 static const double ANYWHERE = 0.06, IN_CLASS = 0.03;
 /* Trust in the cost model: the exponent of what it promises. */
 static const double MODEL_MEAN = 0.5, MODEL_VARIANCE = 0.1;
+/* Trust in diagnoses: what a step gains that one of them advises. */
+static const double ADVICE_MEAN = 0.1, ADVICE_VARIANCE = 0.03;
 /* Of one observation: noise of timing, and what the picture above leaves out. */
 static const double NOISE = 0.015;
 
@@ -31,7 +33,8 @@ struct term {
 
 struct belief_set belief_new(struct arena *arena)
 {
-    return (struct belief_set){arena, map_new(arena), {MODEL_MEAN, MODEL_VARIANCE}};
+    return (struct belief_set){
+        arena, map_new(arena), {MODEL_MEAN, MODEL_VARIANCE}, {ADVICE_MEAN, ADVICE_VARIANCE}};
 }
 
 static struct belief *find(struct belief_set *set, const char *class, const char *what,
@@ -84,27 +87,28 @@ static int add_piece(struct belief_set *set, const char *class, const char *piec
     return add_terms(set, class, after, (size_t) new, 1, terms, count);
 }
 
-static int terms_of(struct belief_set *set, const char *class, const char *action, double promise,
-                    struct term *terms)
+static int terms_of(struct belief_set *set, const struct belief_step *step, struct term *terms)
 {
     int count = 0;
-    if (promise > 0) /* what the model does not know better than by a factor of four is not news */
-        terms[count++] = (struct term){&set->model, fmax(-1.4, fmin(1.4, log(promise)))};
+    const char *action = step->action;
+    if (step->advice != 0)
+        terms[count++] = (struct term){&set->advice, step->advice};
+    if (step->promise > 0) /* what it does not know better than by a factor of four is not news */
+        terms[count++] = (struct term){&set->model, fmax(-1.4, fmin(1.4, log(step->promise)))};
     while (*action) {
         const char *end = strstr(action, "; ");
         size_t length = end ? (size_t)(end - action) : strlen(action);
-        count = add_piece(set, class, action, length, terms, count);
+        count = add_piece(set, step->class, action, length, terms, count);
         action += length + (end ? 2 : 0);
     }
     return count;
 }
 
-struct belief belief_guess(struct belief_set *set, const char *class, const char *action,
-                           double promise)
+struct belief belief_guess(struct belief_set *set, const struct belief_step *step)
 {
-    struct term terms[TERMS + 1];
+    struct term terms[TERMS + 2];
     struct belief guess = {0};
-    int count = terms_of(set, class, action, promise, terms);
+    int count = terms_of(set, step, terms);
     for (int i = 0; i < count; i++) {
         guess.mean += terms[i].factor * terms[i].belief->mean;
         guess.variance += terms[i].factor * terms[i].factor * terms[i].belief->variance;
@@ -112,18 +116,18 @@ struct belief belief_guess(struct belief_set *set, const char *class, const char
     return guess;
 }
 
-void belief_learn(struct belief_set *set, const char *class, const char *action, double promise,
-                  double log_gain, double weight)
+void belief_learn(struct belief_set *set, const struct belief_step *step, double log_gain,
+                  double weight)
 {
-    struct term terms[TERMS + 1];
-    struct belief guess = belief_guess(set, class, action, promise);
-    int count = terms_of(set, class, action, promise, terms);
+    struct term terms[TERMS + 2];
+    struct belief guess = belief_guess(set, step);
+    int count = terms_of(set, step, terms);
     double error = log_gain - guess.mean;
     double total = guess.variance + NOISE / fmax(weight, 1e-3);
     for (int i = 0; i < count; i++) {
         struct belief *belief = terms[i].belief;
-        double step = belief->variance * terms[i].factor / total;
-        belief->mean += step * error;
-        belief->variance *= fmax(0.02, 1 - step * terms[i].factor);
+        double move = belief->variance * terms[i].factor / total;
+        belief->mean += move * error;
+        belief->variance *= fmax(0.02, 1 - move * terms[i].factor);
     }
 }

@@ -12,20 +12,23 @@ struct belief { /* about a logarithm of speed */
 
 struct belief_set {
     struct arena *arena;
-    struct map values;   /* diagnosis and "row.lanes 16" -> struct belief */
-    struct belief model; /* how far what the cost model promises is true: an exponent */
+    struct map values;    /* diagnosis and "row.lanes 16" -> struct belief */
+    struct belief model;  /* how far what the cost model promises is true: an exponent */
+    struct belief advice; /* what following the advice of a diagnosis gains */
+};
+
+struct belief_step {    /* from one plan to another */
+    const char *class;  /* the diagnosis of what it starts from; "": it is not to count */
+    const char *action; /* of a proposal for any task: "row.lanes 8 -> 16; row.unroll 2 -> 4" */
+    double promise;     /* what the cost model says of it; 0: nothing */
+    double advice;      /* what the diagnosis says of it (diagnose_advice); 0: nothing */
 };
 
 struct belief_set belief_new(struct arena *arena);
-/*
- * What a step may gain. `class` is the diagnosis of what it starts from, "" where that is not to
- * count; the action is that of a proposal for any task ("row.lanes 8 -> 16; row.unroll 2 -> 4");
- * promise what the cost model says of it, 0: nothing.
- */
-struct belief belief_guess(struct belief_set *set, const char *class, const char *action,
-                           double promise);
+/* What a step may gain. */
+struct belief belief_guess(struct belief_set *set, const struct belief_step *step);
 /* What it did gain. `weight`: 1 for one careful observation of this very task, less for others. */
-void belief_learn(struct belief_set *set, const char *class, const char *action, double promise,
-                  double log_gain, double weight);
+void belief_learn(struct belief_set *set, const struct belief_step *step, double log_gain,
+                  double weight);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What an entry counts by how near it was learned. */
@@ -145,17 +146,32 @@ void know_teach(struct know *know, struct belief_set *beliefs, bool classes)
         double right = (double)(entry->tries - entry->infeasible);
         if (strncmp(entry->action, "plan ", 5) == 0 || right <= 0)
             continue;
-        belief_learn(beliefs, classes ? entry->diagnosis : "", entry->action, 0,
-                     entry->log_gain / right, nearness(know, entry) * fmin(right, TRIES_COUNTED));
+        struct belief_step step = {.class = classes ? entry->diagnosis : "",
+                                   .action = entry->action};
+        belief_learn(beliefs, &step, entry->log_gain / right,
+                     nearness(know, entry) * fmin(right, TRIES_COUNTED));
     }
 }
 
 struct won {
     const char *hash;
     double score;
+    bool same;
 };
 
-int know_plans(struct know *know, const char **texts, int most)
+/* How much a plan is wanted: of the same stages before others, of sizes near these before those far
+ * away, of the same type before another. */
+static double affinity(const struct know *know, const struct experience *entry)
+{
+    static const double A_POWER_OF_TEN = 0.05, TYPE = 0.1;
+    int own = 0, other = 0;
+    double score = nearness(know, entry) + TYPE * (strcmp(entry->dtype, know->dtype) == 0);
+    if (sscanf(know->shape, "1e%d", &own) == 1 && sscanf(entry->shape, "1e%d", &other) == 1)
+        score -= A_POWER_OF_TEN * abs(own - other);
+    return score;
+}
+
+int know_plans(struct know *know, struct know_plan *plans, int most)
 {
     enum { KEPT = 16 };
     struct won kept[KEPT];
@@ -171,18 +187,21 @@ int know_plans(struct know *know, const char **texts, int most)
         return 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct experience *entry = &list.at[i];
-        double score = nearness(know, entry) + 0.2 * (strcmp(entry->shape, know->shape) == 0) +
-                       0.1 * (strcmp(entry->dtype, know->dtype) == 0);
+        double score = affinity(know, entry);
+        if (strncmp(entry->action, "plan ", 5) != 0 ||
+            (count == KEPT && kept[KEPT - 1].score >= score))
+            continue;
         int place = count < KEPT ? count++ : KEPT - 1;
         for (; place > 0 && kept[place - 1].score < score; place--)
             kept[place] = kept[place - 1];
-        kept[place] = (struct won){entry->action + 5, score};
+        kept[place] =
+            (struct won){entry->action + 5, score, strcmp(entry->structure, know->structure) == 0};
     }
     for (int i = 0; i < count && found < most; i++) {
         const char *text =
             know->engine->object_get(know->store, know->arena, kept[i].hash, NULL, &error);
         if (text)
-            texts[found++] = text;
+            plans[found++] = (struct know_plan){text, kept[i].same};
     }
     return found;
 }

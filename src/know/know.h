@@ -29,6 +29,11 @@ struct know_action { /* what is known of an action, nearer tasks counted more */
     double tries, wins, infeasible, log_gain;
 };
 
+struct know_plan { /* that won somewhere */
+    const char *text;
+    bool same; /* on a task of the same structure: at other sizes, or with other names */
+};
+
 /* What makes programs alike: a hash over their stages without names and sizes. */
 const char *know_structure(struct arena *arena, const char *class, const struct ir_part *flat);
 /* The power of ten of the elements: "1e6". */
@@ -39,8 +44,8 @@ bool know_never(struct know *know, enum diagnosis_class diagnosis, const char *a
 /* What other tasks taught, put into beliefs: the nearer, the more it counts. `classes` false: the
  * diagnosis is not to count. */
 void know_teach(struct know *know, struct belief_set *beliefs, bool classes);
-/* Texts of plans that won on tasks like this one, nearest first; how many, up to `most`. */
-int know_plans(struct know *know, const char **texts, int most);
+/* Plans that won on tasks like this one, nearest first; how many, up to `most`. */
+int know_plans(struct know *know, struct know_plan *plans, int most);
 /* Adds what came of an action. `gain`: fitness over the parent's; 0: it was not right. */
 bool know_learn(struct know *know, enum diagnosis_class diagnosis, const char *action, double gain,
                 struct error *error);

@@ -117,6 +117,9 @@ const struct ir_graph *plan_rewrite(struct arena *arena, const struct ir_graph *
                                     const struct plan_rewrite *rewrite, struct error *error);
 /* Whether two plans are about the same program: the same rewrites in the same order. */
 bool plan_rewrites_equal(const struct plan *a, const struct plan *b);
+/* Whether two plans of one program differ in decisions only: the same rewrites, the same skeletons
+ * for the same stages. */
+bool plan_kinds_equal(const struct plan *a, const struct plan *b);
 
 /* ---- pins (pin.c): what a person wants of decisions, and the search keeps to ---- */
 

@@ -84,3 +84,17 @@ bool plan_rewrites_equal(const struct plan *a, const struct plan *b)
     }
     return true;
 }
+
+bool plan_kinds_equal(const struct plan *a, const struct plan *b)
+{
+    if (a->group_count != b->group_count || a->inlined_count != b->inlined_count ||
+        !plan_rewrites_equal(a, b))
+        return false;
+    for (int g = 0; g < a->group_count; g++) {
+        const struct plan_group *x = &a->groups[g], *y = &b->groups[g];
+        if (strcmp(x->skeleton, y->skeleton) != 0 || x->stage_count != y->stage_count ||
+            memcmp(x->stages, y->stages, (size_t)x->stage_count * sizeof *x->stages) != 0)
+            return false;
+    }
+    return true;
+}

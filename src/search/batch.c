@@ -14,9 +14,14 @@
 static const double CURIOSITY = 0.7, LOST = -3;
 static const double FAULTY = -1.1;
 
-const char *search_class(const struct search *search, enum diagnosis_class class)
+static struct belief_step step_from(const struct search *search, const struct search_node *parent,
+                                    const char *key, double promise)
 {
-    return search->options->no_diagnosis ? "" : diagnosis_name(class);
+    bool diagnosed = !search->options->no_diagnosis;
+    return (struct belief_step){.class = diagnosed ? diagnosis_name(parent->diagnosis.class) : "",
+                                .action = key,
+                                .promise = promise,
+                                .advice = diagnosed ? diagnose_advice(&parent->diagnosis, key) : 0};
 }
 
 void search_order(struct search *search, const struct search_node *parent,
@@ -31,8 +36,8 @@ void search_order(struct search *search, const struct search_node *parent,
             scores[i] = random_uniform(&search->random);
             continue;
         }
-        struct belief guess = belief_guess(&search->beliefs, search_class(search, class),
-                                           proposal->key, proposal->promise);
+        struct belief_step step = step_from(search, parent, proposal->key, proposal->promise);
+        struct belief guess = belief_guess(&search->beliefs, &step);
         /* Drawn, not the mean: what nobody knows much about gets its turn. */
         scores[i] =
             before + guess.mean + CURIOSITY * sqrt(guess.variance) * random_normal(&search->random);
@@ -89,6 +94,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
         .planned_bytes = cost.bytes,
         .planned_operations = cost.operations,
         .threads = search->threads,
+        .vector_bits = 8 * search->program->target->vector_bytes,
         .machine = &search->machine,
         .rates = &search->rates,
     };
@@ -187,8 +193,8 @@ void search_believe(struct search *search, const struct search_node *node)
     /* What is not right is as bad as what is three times slower. */
     double gain =
         node->record.fitness > 0 ? log(node->record.fitness / parent->record.fitness) : FAULTY;
-    belief_learn(&search->beliefs, search_class(search, parent->diagnosis.class), node->key,
-                 node->promise, fmax(FAULTY, gain), 1);
+    struct belief_step step = step_from(search, parent, node->key, node->promise);
+    belief_learn(&search->beliefs, &step, fmax(FAULTY, gain), 1);
 }
 
 static bool learn(struct search *search, struct search_node *node, struct error *error)

@@ -9,6 +9,10 @@
 /* A node for the plan of this text; NULL: it is no legal plan, or there is one already, *old. */
 struct search_node *search_add_plan(struct search *search, const char *text,
                                     struct search_node **old);
+/* Whether a replay may try the plan of this hash; any other search may. */
+bool search_may_try(const struct search *search, const char *hash);
+/* The plans to begin with, as nodes (seeds.c). */
+void search_add_seeds(struct search *search);
 /* A node of the graph, without a proposer. */
 struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash);
 /* The one copy of a text that many candidates have. */
@@ -36,8 +40,6 @@ void search_order(struct search *search, const struct search_node *parent,
                   struct proposal *proposals, int count, double *scores);
 /* A child was judged: what its step was worth. */
 void search_believe(struct search *search, const struct search_node *node);
-/* The name of a diagnosis; "": it is not to count. */
-const char *search_class(const struct search *search, enum diagnosis_class class);
 /* The best so far, before anything is compared once more: what is hardly faster than what had the
  * place before has to wait. NULL: none. */
 struct search_node *search_standing(const struct search *search);

@@ -15,8 +15,6 @@
 #include "search/private.h"
 
 enum {
-    SEEDS = 6,
-    KNOWN_PLANS = 4,
     ASKED = 32,      /* proposals of one answer */
     ASKS = 6,        /* answers from which one proposal is taken */
     FRUITLESS = 200, /* answers without anything new before the search is exhausted */
@@ -125,7 +123,7 @@ struct search_node *search_add_plan(struct search *search, const char *text,
     return node;
 }
 
-static bool may_try(const struct search *search, const char *hash)
+bool search_may_try(const struct search *search, const char *hash)
 {
     const struct search_options *options = search->options;
     return !options->allows || options->allows(options->replay, hash);
@@ -172,7 +170,8 @@ static bool ask(struct search *search, const struct skeleton_program *program, s
             plan_hash(proposals[i].plan, program->graph, own);
             hash = own;
         }
-        if (scores[i] == -INFINITY || map_get(&search->by_hash, hash) || !may_try(search, hash)) {
+        if (scores[i] == -INFINITY || map_get(&search->by_hash, hash) ||
+            !search_may_try(search, hash)) {
             search->duplicates++;
             continue;
         }
@@ -224,45 +223,6 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
         anybody |= ask(search, &program, &found);
     *node = found.score > -INFINITY ? add_found(search, scratch, &found) : NULL;
     return anybody;
-}
-
-/* ---- seeds ---- */
-
-static void add_seed(struct search *search, const char *text, const char *proposer)
-{
-    struct search_node *old, *node = search_add_plan(search, text, &old);
-    if (node)
-        node->record.proposer = proposer;
-}
-
-/* Seeds that may not be tried. */
-static void drop_forbidden(struct search *search)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < search->nodes.count; i++)
-        if (may_try(search, search->nodes.at[i]->hash))
-            search->nodes.at[kept++] = search->nodes.at[i];
-    search->nodes.count = kept;
-}
-
-static void add_seeds(struct search *search)
-{
-    struct arena *arena = search->arena;
-    struct plan *plans[SEEDS];
-    const char *texts[KNOWN_PLANS];
-    int count = search->options->start ? 0 : skeleton_seeds(search->program, plans, SEEDS);
-    if (search->options->start)
-        add_seed(search, search->options->start, "seed");
-    for (int i = 0; i < count; i++) {
-        struct text text = text_new(arena);
-        plan_print(&text, plans[i], search->program->graph);
-        add_seed(search, text.at, "seed");
-    }
-    struct know *know = search->options->no_experience ? NULL : search->options->know;
-    count = know ? know_plans(know, texts, KNOWN_PLANS) : 0;
-    for (int i = 0; i < count; i++)
-        add_seed(search, texts[i], "experience");
-    drop_forbidden(search);
 }
 
 /* ---- the end ---- */
@@ -492,7 +452,7 @@ static enum search_end begin(struct search *search, struct error *error)
 {
     struct search_node *batch[SEARCH_BATCH];
     int count = 0;
-    add_seeds(search);
+    search_add_seeds(search);
     if (!search_tell(search, "judging the first plans"))
         return SEARCH_STOPPED;
     for (size_t i = 0; i < search->nodes.count; i++) {

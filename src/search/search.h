@@ -173,6 +173,8 @@ struct search_options {
     bool (*allows)(void *context, const char *hash);
     int (*propose)(void *context, int expert, const struct propose_view *view,
                    struct proposal *proposals, int most);
+    /* The text of the plan to be tried in the place of one that may not be; NULL: none. */
+    const char *(*nearest)(void *context, const struct plan *plan);
     void *replay;
     struct search_outside outside[SEARCH_OUTSIDE];
     int outside_count;

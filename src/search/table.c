@@ -8,7 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char head[] = "smelt table 2";
+static const char head[] = "smelt table 3", older[] = "smelt table 2";
+
+/* ---- evidence ---- */
+
+enum { EVIDENCE = 12 }; /* numbers of a line */
+
+/* Where the counts of the binary are, in the order of the text. */
+static void counts_of(struct table_row *row, int *counts[EVIDENCE - 3])
+{
+    struct binary_facts *binary = &row->binary;
+    int *all[EVIDENCE - 3] = {&binary->loops,       &binary->vector,    &binary->scalar,
+                              &binary->vector_bits, &binary->fused,     &binary->spills,
+                              &binary->gathers,     &binary->divisions, &binary->calls};
+    memcpy(counts, all, sizeof all);
+}
+
+void table_evidence(struct table_row *row, const struct diagnosis *diagnosis,
+                    const struct binary_facts *binary)
+{
+    for (int i = 0; i < diagnosis->fact_count; i++) {
+        const struct diagnosis_fact *fact = &diagnosis->facts[i];
+        if (strcmp(fact->name, "time its bytes take") == 0)
+            row->memory = fact->value;
+        if (strcmp(fact->name, "time its operations take") == 0)
+            row->compute = fact->value;
+    }
+    if (binary && binary->read)
+        row->binary = *binary;
+}
+
+static bool has_evidence(const struct table_row *row)
+{
+    return row->memory > 0 || row->compute > 0 || row->binary.read;
+}
 
 /* ---- printing ---- */
 
@@ -34,6 +67,20 @@ static void print_target(struct text *out, const struct skeleton_target *target)
     text_char(out, '\n');
 }
 
+static void print_evidence(struct text *out, const struct table_row *row)
+{
+    int *counts[EVIDENCE - 3];
+    struct table_row copy = *row;
+    if (!has_evidence(row))
+        return;
+    counts_of(&copy, counts);
+    text_printf(out, "evidence %.5g %.5g %lld", row->memory, row->compute,
+                (long long)(row->binary.read ? row->binary.code_bytes : 0));
+    for (int i = 0; i < EVIDENCE - 3; i++)
+        text_printf(out, " %d", row->binary.read ? *counts[i] : 0);
+    text_char(out, '\n');
+}
+
 void table_print(struct text *out, const struct table *table)
 {
     text_printf(out, "%s\nmachine %s\n", head, table->machine);
@@ -45,6 +92,7 @@ void table_print(struct text *out, const struct table *table)
         text_printf(out, "plan %s %.5g %.5g %.5g %s\n", outcome_name(row->outcome), row->fitness,
                     isnan(row->microseconds) ? 0 : row->microseconds, row->floor,
                     diagnosis_name(row->diagnosis));
+        print_evidence(out, row);
         print_indented(out, row->plan);
     }
 }
@@ -102,6 +150,38 @@ static bool outcome_parse(const char *name, enum outcome *outcome)
     return false;
 }
 
+/* The line of evidence, if there is one. */
+static bool read_evidence(struct reader *reader, struct table_row *row)
+{
+    const char *start = reader->at;
+    double numbers[EVIDENCE] = {0};
+    int *counts[EVIDENCE - 3], count = 0;
+    if (strncmp(start, "evidence ", 9) != 0)
+        return true;
+    char *rest = NULL, *line = next_line(reader) + 9;
+    bool fine = true;
+    for (char *word = strtok_r(line, " ", &rest), *end; word && fine;
+         word = strtok_r(NULL, " ", &rest), count++) {
+        fine = count < EVIDENCE;
+        if (!fine)
+            break;
+        numbers[count] = strtod(word, &end);
+        /* counts are whole numbers, and print as such */
+        fine = *end == 0 && numbers[count] >= 0 && numbers[count] < 1e9 &&
+               (count < 2 || numbers[count] == floor(numbers[count]));
+    }
+    if (!fine || count != EVIDENCE)
+        return fail(reader, start, "'evidence' and twelve numbers");
+    counts_of(row, counts);
+    row->memory = numbers[0];
+    row->compute = numbers[1];
+    row->binary.code_bytes = (int64_t)numbers[2];
+    row->binary.read = numbers[2] > 0;
+    for (int i = 0; i < EVIDENCE - 3; i++)
+        *counts[i] = (int)numbers[i + 3];
+    return true;
+}
+
 static bool read_row(struct reader *reader, struct table *table)
 {
     const char *start = reader->at;
@@ -125,6 +205,8 @@ static bool read_row(struct reader *reader, struct table *table)
     row.fitness = numbers[0];
     row.microseconds = numbers[1];
     row.floor = numbers[2];
+    if (!read_evidence(reader, &row))
+        return false;
     row.plan = read_block(reader);
     if (row.plan)
         vector_push(reader->arena, &table->rows, row);
@@ -164,8 +246,9 @@ static bool read_target(char *line, struct skeleton_target *target)
 static bool read_head(struct reader *reader, struct table *table)
 {
     const char *start = reader->at, *line = next_line(reader);
-    if (strlen(reader->source->text) != reader->source->length || !line || strcmp(line, head) != 0)
-        return fail(reader, start, "'smelt table 2'");
+    if (strlen(reader->source->text) != reader->source->length || !line ||
+        (strcmp(line, head) != 0 && strcmp(line, older) != 0))
+        return fail(reader, start, "'smelt table 3'");
     start = reader->at;
     line = next_line(reader);
     if (!line || strncmp(line, "machine ", 8) != 0)
@@ -212,6 +295,32 @@ static struct plan *adopt(struct arena *arena, const struct skeleton_program *pr
     return plan && skeleton_check(program, plan, &error) ? plan : NULL;
 }
 
+/* What is the matter with the plan of a row, from the numbers that were measured. */
+static const struct diagnosis *diagnose_row(struct arena *arena, const struct table *table,
+                                            const struct table_row *row)
+{
+    struct diagnosis *diagnosis = arena_new(arena, struct diagnosis);
+    *diagnosis = (struct diagnosis){.class = row->diagnosis, .pattern = "", .text = ""};
+    if (row->outcome != OUTCOME_OK || !has_evidence(row))
+        return diagnosis;
+    struct case_result timed = {.microseconds = row->microseconds, .floor = row->floor};
+    struct verdict verdict = {.cases = &timed, .case_count = 1, .binary = &row->binary};
+    struct diagnose_clocks clocks = {row->microseconds * 1e-6, row->memory * 1e-6,
+                                     row->compute * 1e-6};
+    struct skeleton_cost cost = skeleton_predict(table->program, row->bound);
+    struct diagnose_subject subject = {.verdict = &verdict,
+                                       .which = -1,
+                                       .read_bytes = ir_bytes(table->program->binding),
+                                       .operations = ir_operations(table->program->binding),
+                                       .planned_bytes = cost.bytes,
+                                       .planned_operations = cost.operations,
+                                       .threads = table->target.threads,
+                                       .vector_bits = 8 * table->target.vector_bytes,
+                                       .clocks = &clocks};
+    diagnose(arena, &subject, diagnosis);
+    return diagnosis;
+}
+
 int table_bind(struct arena *arena, struct table *table, const struct skeleton_program *program)
 {
     size_t kept = 0;
@@ -228,6 +337,7 @@ int table_bind(struct arena *arena, struct table *table, const struct skeleton_p
         struct table_row *row = &table->rows.at[kept++];
         *row = table->rows.at[i];
         row->bound = plan;
+        row->found = diagnose_row(arena, table, row);
         plan_hash(plan, program->graph, hash);
         map_set(&table->by_hash, hash, row);
         table->best = fmax(table->best, row->fitness);
@@ -240,6 +350,41 @@ bool table_allows(void *context, const char *hash)
 {
     const struct table *table = context;
     return map_get(&table->by_hash, hash) != NULL;
+}
+
+/* Decisions alike, less a little for how far numbers are apart where they differ. */
+static double likeness(const struct plan *a, const struct plan *b)
+{
+    double alike = 0;
+    for (int g = 0; g < a->group_count; g++)
+        for (int d = 0; d < a->groups[g].decision_count; d++) {
+            const struct plan_decision *decision = &a->groups[g].decisions[d];
+            const char *other = plan_get(&b->groups[g], decision->key);
+            double own = strtod(decision->value, NULL), theirs = other ? strtod(other, NULL) : 0;
+            if (other && strcmp(other, decision->value) == 0)
+                alike++;
+            else if (own > 0 && theirs > 0)
+                alike -= 0.01 * fabs(log(own / theirs));
+        }
+    return alike;
+}
+
+const char *table_nearest(void *context, const struct plan *plan)
+{
+    const struct table *table = context;
+    const char *nearest = NULL;
+    double most = -INFINITY;
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const struct table_row *row = &table->rows.at[i];
+        if (!plan_kinds_equal(row->bound, plan))
+            continue;
+        double alike = likeness(row->bound, plan) - (row->bound->fix_count != plan->fix_count);
+        if (alike > most) {
+            most = alike;
+            nearest = row->plan;
+        }
+    }
+    return nearest;
 }
 
 bool table_judge(void *context, struct arena *arena, const struct source *const *kernels,
@@ -255,14 +400,12 @@ bool table_judge(void *context, struct arena *arena, const struct source *const 
         if (!row)
             return error_set(error, ERROR_BAD_TABLE, "a plan that is not in the table was tried");
         struct verdict *verdict = arena_new(arena, struct verdict);
-        struct diagnosis *diagnosis = arena_new(arena, struct diagnosis);
         verdict->outcome = row->outcome;
-        *diagnosis = (struct diagnosis){.class = row->diagnosis, .pattern = "", .text = ""};
         judgements[i] = (struct search_judgement){.verdict = verdict,
                                                   .fitness = row->fitness,
                                                   .microseconds = row->microseconds,
                                                   .floor = row->floor,
-                                                  .diagnosis = diagnosis};
+                                                  .diagnosis = row->found};
     }
     return true;
 }

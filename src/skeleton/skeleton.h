@@ -184,6 +184,10 @@ struct skeleton_cost skeleton_predict(const struct skeleton_program *program,
 int skeleton_seeds(const struct skeleton_program *program, struct plan **plans, int most);
 /* The best of them that rewrites no further than the program is; NULL: pins forbid all. */
 struct plan *skeleton_seed(const struct skeleton_program *program);
+/* The text of a plan that was good for a program like this one, at other sizes or with other names,
+ * made a legal plan of this one (adapt.c); `seeds` are its own first plans. NULL: it cannot be. */
+struct plan *skeleton_adapt(const struct skeleton_program *program, const char *text,
+                            struct plan *const *seeds, int count);
 /* What change of a plan asks (see plan_space). */
 struct plan_space skeleton_space(const struct skeleton_program *program, const struct plan *plan);
 /* The kernel of a plan that was checked. */

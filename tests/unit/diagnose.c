@@ -27,6 +27,7 @@ static struct diagnosis ask(double bytes, double operations, const struct binary
                                        .operations = operations,
                                        .number = MACHINE_F32,
                                        .threads = 1,
+                                       .vector_bits = 256,
                                        .machine = &machine,
                                        .rates = &rates};
     verdict.binary = binary;
@@ -51,6 +52,52 @@ TEST(diagnose_tells_memory_from_instructions_from_waiting)
     CHECK_STR(found.pattern, "scalar");
     CHECK(found.action_count > 0 && found.fact_count >= 3);
     arena_release(&arena);
+}
+
+TEST(diagnose_sees_narrow_vectors)
+{
+    struct binary_facts narrow = {.read = true, .loops = 1, .vector = 10, .vector_bits = 128};
+    CHECK_STR(ask(1e6, 1e6, &narrow).pattern, "narrow");
+    narrow.vector_bits = 256;
+    CHECK_STR(ask(1e6, 1e6, &narrow).pattern, "");
+    arena_release(&arena);
+}
+
+/* Replays have no machine and no rates, but the clocks that were read then. */
+TEST(diagnose_takes_clocks_as_they_are)
+{
+    struct diagnosis diagnosis;
+    struct diagnose_clocks clocks = {1e-3, 9e-4, 1e-4};
+    struct diagnose_subject subject = {
+        .verdict = &verdict, .which = -1, .threads = 1, .clocks = &clocks};
+    verdict.binary = NULL;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_MEMORY);
+    clocks.memory = 1e-4;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_LATENCY);
+    arena_release(&arena);
+}
+
+TEST(diagnose_says_which_changes_would_help)
+{
+    struct diagnosis spills = {.class = DIAGNOSIS_INSTRUCTION, .pattern = "spills"};
+    CHECK(diagnose_advice(&spills, "row.lanes 32 -> 8") > 0);
+    CHECK(diagnose_advice(&spills, "row.lanes 8 -> 32") < 0);
+    CHECK(diagnose_advice(&spills, "contract.tile.m 14 -> 6") > 0);
+    CHECK(diagnose_advice(&spills, "row.lanes 32 -> 8; row.unroll 2 -> 4") == 0);
+    CHECK(diagnose_advice(&spills, "row.keep no -> 4096") == 0);
+    struct diagnosis divisions = {.class = DIAGNOSIS_INSTRUCTION, .pattern = "divisions"};
+    CHECK(diagnose_advice(&divisions, "map.divide exact -> reciprocal") > 0);
+    CHECK(diagnose_advice(&divisions, "map.divide reciprocal -> exact") < 0);
+    struct diagnosis none = {.class = DIAGNOSIS_NONE};
+    static const char *const any[] = {
+        "row.lanes 8 -> 16", "", "; ", "a.b", "a.b c", "a.b c -> ", "row of 2 stages instead of 1",
+        ". -> . -> ."};
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
+        CHECK(diagnose_advice(&none, any[i]) == 0);
+        CHECK(fabs(diagnose_advice(&spills, any[i])) <= 2);
+    }
 }
 
 TEST(diagnose_names_what_is_wrong)

@@ -6,14 +6,28 @@
 #include "know/belief.h"
 #include "test.h"
 
+static struct belief guess_of(struct belief_set *set, const char *class, const char *action,
+                              double promise)
+{
+    struct belief_step step = {.class = class, .action = action, .promise = promise};
+    return belief_guess(set, &step);
+}
+
+static void learn_from(struct belief_set *set, const char *class, const char *action,
+                       double promise, double log_gain, double weight)
+{
+    struct belief_step step = {.class = class, .action = action, .promise = promise};
+    belief_learn(set, &step, log_gain, weight);
+}
+
 TEST(belief_begins_with_half_of_what_the_model_says)
 {
     struct arena arena = {0};
     struct belief_set set = belief_new(&arena);
-    struct belief guess = belief_guess(&set, "memory", "row.lanes 8 -> 16", 2);
+    struct belief guess = guess_of(&set, "memory", "row.lanes 8 -> 16", 2);
     CHECK(fabs(guess.mean - 0.5 * log(2)) < 1e-12);
     CHECK(guess.variance > 0);
-    CHECK(belief_guess(&set, "memory", "row.lanes 8 -> 16", 0).mean == 0);
+    CHECK(guess_of(&set, "memory", "row.lanes 8 -> 16", 0).mean == 0);
     arena_release(&arena);
 }
 
@@ -21,20 +35,20 @@ TEST(belief_goes_from_one_step_to_others)
 {
     struct arena arena = {0};
     struct belief_set set = belief_new(&arena);
-    double doubt = belief_guess(&set, "memory", "row.lanes 8 -> 16", 0).variance;
+    double doubt = guess_of(&set, "memory", "row.lanes 8 -> 16", 0).variance;
     for (int i = 0; i < 3; i++)
-        belief_learn(&set, "memory", "row.lanes 8 -> 16", 0, 0.5, 1);
-    struct belief same = belief_guess(&set, "memory", "row.lanes 8 -> 16", 0);
+        learn_from(&set, "memory", "row.lanes 8 -> 16", 0, 0.5, 1);
+    struct belief same = guess_of(&set, "memory", "row.lanes 8 -> 16", 0);
     CHECK(same.mean > 0.35 && same.mean < 0.5);
     CHECK(same.variance < doubt / 2);
-    double back = belief_guess(&set, "memory", "row.lanes 16 -> 8", 0).mean;
+    double back = guess_of(&set, "memory", "row.lanes 16 -> 8", 0).mean;
     CHECK(fabs(back + same.mean) < 1e-12);
-    double other = belief_guess(&set, "memory", "row.lanes 4 -> 16", 0).mean;
+    double other = guess_of(&set, "memory", "row.lanes 4 -> 16", 0).mean;
     CHECK(other > 0 && other < same.mean);
-    double elsewhere = belief_guess(&set, "latency", "row.lanes 8 -> 16", 0).mean;
+    double elsewhere = guess_of(&set, "latency", "row.lanes 8 -> 16", 0).mean;
     CHECK(elsewhere > 0 && elsewhere < same.mean);
-    CHECK(belief_guess(&set, "memory", "row.unroll 8 -> 16", 0).mean == 0);
-    double both = belief_guess(&set, "memory", "row.lanes 8 -> 16; row.unroll 2 -> 4", 0).mean;
+    CHECK(guess_of(&set, "memory", "row.unroll 8 -> 16", 0).mean == 0);
+    double both = guess_of(&set, "memory", "row.lanes 8 -> 16; row.unroll 2 -> 4", 0).mean;
     CHECK(fabs(both - same.mean) < 1e-12);
     arena_release(&arena);
 }
@@ -44,14 +58,23 @@ TEST(belief_learns_whom_to_trust)
     struct arena arena = {0};
     struct belief_set set = belief_new(&arena);
     for (int i = 0; i < 20; i++) /* the model promises twice the speed, nothing comes of it */
-        belief_learn(&set, "", arena_printf(&arena, "row.block.%d 2 -> 4", i), 2, 0, 1);
-    CHECK(belief_guess(&set, "", "scan.chunk 1 -> 2", 2).mean < 0.25 * log(2));
+        learn_from(&set, "", arena_printf(&arena, "row.block.%d 2 -> 4", i), 2, 0, 1);
+    CHECK(guess_of(&set, "", "scan.chunk 1 -> 2", 2).mean < 0.25 * log(2));
+    /* so does a diagnosis whose advice comes to nothing, and one that is right gains */
+    struct belief_step advised = {.class = "", .action = "", .advice = 1};
+    double before = belief_guess(&set, &advised).mean;
+    for (int i = 0; i < 5; i++)
+        belief_learn(&set, &advised, -0.1, 1);
+    CHECK(before > 0 && belief_guess(&set, &advised).mean < 0);
+    for (int i = 0; i < 20; i++)
+        belief_learn(&set, &advised, 0.5, 1);
+    CHECK(belief_guess(&set, &advised).mean > before);
     /* a faint word moves less than a loud one */
     struct belief_set faint = belief_new(&arena), loud = belief_new(&arena);
-    belief_learn(&faint, "", "row.lanes 8 -> 16", 0, 1, 0.05);
-    belief_learn(&loud, "", "row.lanes 8 -> 16", 0, 1, 1);
-    CHECK(belief_guess(&faint, "", "row.lanes 8 -> 16", 0).mean <
-          belief_guess(&loud, "", "row.lanes 8 -> 16", 0).mean);
+    learn_from(&faint, "", "row.lanes 8 -> 16", 0, 1, 0.05);
+    learn_from(&loud, "", "row.lanes 8 -> 16", 0, 1, 1);
+    CHECK(guess_of(&faint, "", "row.lanes 8 -> 16", 0).mean <
+          guess_of(&loud, "", "row.lanes 8 -> 16", 0).mean);
     arena_release(&arena);
 }
 
@@ -66,8 +89,8 @@ TEST(belief_takes_any_action)
     longest[sizeof longest - 1] = 0;
     const char *const odd[] = {"", "; ", " -> ", "a -> ", " -> b", "a b -> ", "fused", longest};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        belief_learn(&set, "memory", odd[i], 1, 0.1, 1);
-        CHECK(isfinite(belief_guess(&set, "memory", odd[i], 1).mean));
+        learn_from(&set, "memory", odd[i], 1, 0.1, 1);
+        CHECK(isfinite(guess_of(&set, "memory", odd[i], 1).mean));
     }
     arena_release(&arena);
 }

@@ -66,19 +66,26 @@ static const char softmax[] = "ir 1\n"
                               "    }\n"
                               "}\n";
 
-struct skeleton_program *fake_prepare(struct arena *arena)
+struct skeleton_program *fake_prepare_sized(struct arena *arena, int64_t rows, int64_t columns)
 {
     static struct skeleton_target target;
     struct machine machine = {.threads = 2, .sets = 1 << MACHINE_AVX2};
     struct rates rates = {0};
     struct error error = {0};
-    static const int64_t sizes[] = {4096, 1024};
+    int64_t *sizes = arena_array(arena, 2, sizeof *sizes);
     static const double scalars[1];
     const struct ir_program *program = differ_parse(softmax);
+    sizes[0] = rows;
+    sizes[1] = columns;
     struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
     CHECK(binding != NULL);
     target = skeleton_target_new(&machine, &rates);
     return skeleton_program_new(arena, program, binding, &target);
+}
+
+struct skeleton_program *fake_prepare(struct arena *arena)
+{
+    return fake_prepare_sized(arena, 4096, 1024);
 }
 
 /* Fitness from the plan's text; every seventh plan is wrong. */

@@ -22,6 +22,8 @@ struct fake_store fake_store_open(void);
 void fake_store_close(struct fake_store *store);
 
 struct skeleton_program *fake_prepare(struct arena *arena);
+/* The same with other sizes. */
+struct skeleton_program *fake_prepare_sized(struct arena *arena, int64_t rows, int64_t columns);
 /* Fitness from the plan's text; every seventh plan is wrong. A kernel without a plan that says
  * "fast" is. */
 bool fake_judge(void *context, struct arena *arena, const struct source *const *kernels,
