@@ -192,10 +192,7 @@ static bool check_value(struct checker *checker, loop_value value)
     case LOOP_DOT: return check_dot(checker, value);
     case LOOP_EXCHANGE:
         return check_value(checker, value->a) &&
-               check_scalar_integer(checker, value->b, "an exchange is with no integer") &&
-               (value->exchange != LOOP_EXCHANGE_BLOCK ||
-                (value->a->op == LOOP_LOAD && value->a->buffer->space == LOOP_SHARED) ||
-                wrong(checker, "blocks exchange what is not shared", ""));
+               check_scalar_integer(checker, value->b, "an exchange is with no integer");
     }
     return wrong(checker, "no such expression", "");
 }
@@ -267,6 +264,16 @@ static bool check_atomic(struct checker *checker, const struct loop_statement *s
     return check_store(checker, statement);
 }
 
+static bool check_post(struct checker *checker, const struct loop_statement *statement)
+{
+    const struct loop_buffer *buffer = statement->buffer;
+    if (!checker->launched || buffer->posts < 2 || !is_known(checker, buffer))
+        return wrong(checker, "nothing is posted to", buffer->name);
+    return check_value(checker, statement->value) &&
+           ((statement->value->type.dtype == buffer->dtype && statement->value->type.lanes == 1) ||
+            wrong(checker, "a value of another kind is posted to", buffer->name));
+}
+
 static bool same_type(struct loop_type a, struct loop_type b)
 {
     return a.dtype == b.dtype && a.lanes == b.lanes;
@@ -303,6 +310,7 @@ static bool check_statement(struct checker *checker, const struct loop_statement
     case LOOP_BARRIER: return checker->launched || wrong(checker, "a barrier outside a device", "");
     case LOOP_MOVE: return check_move(checker, statement);
     case LOOP_ATOMIC: return check_atomic(checker, statement);
+    case LOOP_POST: return check_post(checker, statement);
     }
     return wrong(checker, "no such statement", "");
 }

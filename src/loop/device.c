@@ -1,6 +1,6 @@
 /*
  * What only functions for devices have: launches, the numbers of blocks and threads, shared
- * memory, barriers, vector moves, atomics, exchanges within a warp.
+ * memory, barriers, vector moves, atomics, exchanges within a warp and between blocks.
  */
 #include "loop/loop.h"
 
@@ -66,9 +66,29 @@ void loop_memory_barrier(struct loop_block *block)
     statement_add(block, LOOP_BARRIER)->memory = true;
 }
 
-void loop_cluster_barrier(struct loop_block *block)
+const struct loop_buffer *loop_posts(struct loop_block *block, const char *name, enum dtype dtype,
+                                     int blocks)
 {
-    statement_add(block, LOOP_BARRIER)->cluster = true;
+    const struct loop_buffer *buffer = loop_shared(block, name, dtype, blocks);
+    ((struct loop_buffer *)buffer)->posts = blocks;
+    return buffer;
+}
+
+void loop_cluster_arrive(struct loop_block *block)
+{
+    statement_add(block, LOOP_BARRIER)->cluster = LOOP_CLUSTER_ARRIVE;
+}
+
+void loop_cluster_wait(struct loop_block *block)
+{
+    statement_add(block, LOOP_BARRIER)->cluster = LOOP_CLUSTER_WAIT;
+}
+
+void loop_post(struct loop_block *block, const struct loop_buffer *buffer, loop_value value)
+{
+    struct loop_statement *statement = statement_add(block, LOOP_POST);
+    statement->buffer = buffer;
+    statement->value = value;
 }
 
 void loop_wait(struct loop_block *block)

@@ -58,6 +58,7 @@ struct loop_buffer {
     const struct ir_size *count; /* SCRATCH: elements, of the part's symbols */
     int64_t elements;            /* STACK, SHARED: how many */
     bool zero;                   /* SCRATCH of a device: cleared before each call */
+    int posts; /* SHARED: so many blocks of a cluster post an element each, see LOOP_POST; else 0 */
 };
 
 /* ---- expressions ---- */
@@ -88,8 +89,6 @@ enum loop_exchange {
     LOOP_EXCHANGE_XOR,  /* the number of this one with the bits of b turned over */
     LOOP_EXCHANGE_UP,   /* b less than this one; its own where there is none */
     LOOP_EXCHANGE_FROM, /* b */
-    /* a is a load from shared memory: what block b of the cluster has there */
-    LOOP_EXCHANGE_BLOCK,
 };
 
 /* What the words of a dot product hold: the first term in the lowest bits. */
@@ -124,6 +123,12 @@ typedef const struct loop_expression *loop_value; /* an expression, wherever man
 
 /* ---- statements ---- */
 
+enum loop_cluster {                      /* how a barrier is met */
+                    LOOP_CLUSTER_ALONE,  /* by the threads of a block */
+                    LOOP_CLUSTER_ARRIVE, /* by all threads of a cluster: they do not wait yet... */
+                    LOOP_CLUSTER_WAIT,   /* ...but here, until all have arrived */
+};
+
 enum loop_kind {
     LOOP_SERIAL,
     LOOP_PARALLEL, /* iterations independent: threads of the CPU, blocks of a device. Directly
@@ -145,6 +150,9 @@ enum loop_statement_kind {
     LOOP_BARRIER, /* all threads of the block meet, and see what was written before */
     LOOP_MOVE,    /* `elements` side by side, at once: buffer[offset...] = from_buffer[value...] */
     LOOP_ATOMIC,  /* buffer[offset] = buffer[offset] . value, as if no one else were there */
+    /* the value, the same in all threads of a block, becomes the element with the block's number in
+     * this buffer of each block of the cluster; threads go on when all blocks have posted */
+    LOOP_POST,
 };
 
 /*
@@ -204,7 +212,7 @@ struct loop_statement {
     const struct loop_buffer *from_buffer;
     int elements;
     enum ir_monoid_kind monoid; /* ATOMIC: up to IR_MINIMUM, of f32, f64 or i64 */
-    bool cluster;               /* BARRIER: of all blocks of the cluster */
+    enum loop_cluster cluster;  /* BARRIER */
     bool memory;                /* BARRIER: what threads wrote to memory is there for the others */
     bool soon; /* MOVE to shared memory: it may happen later; BARRIER: of nobody but this thread,
                   until all that it moves so is there */
@@ -353,7 +361,13 @@ const struct loop_buffer *loop_shared(struct loop_block *block, const char *name
 void loop_barrier(struct loop_block *block);
 /* The same, and what threads of the block wrote to memory is there for the others. */
 void loop_memory_barrier(struct loop_block *block);
-void loop_cluster_barrier(struct loop_block *block);
+/* Shared memory for what `blocks` of a cluster post once. All blocks must know of each other's
+ * before: they arrive when it is declared, and wait before the first of them posts. */
+const struct loop_buffer *loop_posts(struct loop_block *block, const char *name, enum dtype dtype,
+                                     int blocks);
+void loop_cluster_arrive(struct loop_block *block);
+void loop_cluster_wait(struct loop_block *block);
+void loop_post(struct loop_block *block, const struct loop_buffer *buffer, loop_value value);
 /* Of what is moved `soon`: the thread goes on when it is there. Others need a barrier besides. */
 void loop_wait(struct loop_block *block);
 void loop_move(struct loop_block *block, const struct loop_buffer *to, loop_value to_offset,

@@ -112,7 +112,7 @@ static void print_words(struct text *out, loop_value value)
 /* exchange xor 8 of 32(sum) */
 static void print_exchange(struct text *out, loop_value value)
 {
-    static const char *const NAMES[] = {"xor", "up", "from", "block"};
+    static const char *const NAMES[] = {"xor", "up", "from"};
     text_printf(out, "exchange %s ", NAMES[value->exchange]);
     print_value(out, value->b);
     text_printf(out, " of %lld(", (long long)value->integer);
@@ -272,13 +272,19 @@ static void print_statement(struct text *out, const struct loop_statement *state
         break;
     case LOOP_TILE: print_tile(out, statement); break;
     case LOOP_BARRIER:
-        text_add(out, statement->soon      ? "wait\n"
-                      : statement->cluster ? "cluster barrier\n"
-                      : statement->memory  ? "memory barrier\n"
-                                           : "barrier\n");
+        text_add(out, statement->soon                             ? "wait\n"
+                      : statement->memory                         ? "memory barrier\n"
+                      : statement->cluster == LOOP_CLUSTER_ALONE  ? "barrier\n"
+                      : statement->cluster == LOOP_CLUSTER_ARRIVE ? "cluster arrive\n"
+                                                                  : "cluster wait\n");
         break;
     case LOOP_MOVE: print_move(out, statement); break;
     case LOOP_ATOMIC: print_atomic(out, statement); break;
+    case LOOP_POST:
+        text_printf(out, "post %s = ", statement->buffer->name);
+        print_value(out, statement->value);
+        text_char(out, '\n');
+        break;
     }
 }
 

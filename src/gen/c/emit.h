@@ -118,7 +118,8 @@ struct dialect {
     const char *const *dimensions; /* what the formats take */
     const char *barrier;           /* a statement */
     const char *memory_barrier;    /* likewise; what was written to memory is there for the block */
-    const char *cluster_barrier;   /* likewise, of all blocks of a cluster; NULL: there are none */
+    const char *arrive, *wait;     /* likewise, of all blocks of a cluster; NULL: there are none */
+    const char *posts, *post;      /* functions: memory for what they post; posting */
     const char *copy, *copied;    /* a function that moves later, a statement that waits; or NULL */
     const char *cluster;          /* format: behind what a kernel of such a cluster begins with */
     const char *const *exchanges; /* functions by enum loop_exchange; NULL: a warp has none */

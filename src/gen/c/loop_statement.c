@@ -70,7 +70,8 @@ static void survey_statement(struct printer *printer, const struct loop_statemen
              statement->count || !is_known(printer, statement->offset)))
             mark(&printer->arrays, statement->buffer);
     }
-    if (statement->kind == LOOP_MOVE || statement->kind == LOOP_ATOMIC)
+    if (statement->kind == LOOP_MOVE || statement->kind == LOOP_ATOMIC ||
+        statement->kind == LOOP_POST)
         mark(&printer->written, statement->buffer);
     if (statement->kind == LOOP_TILE && statement->buffer) {
         if (statement->tile == LOOP_TILE_STORE)
@@ -453,7 +454,8 @@ static void print_statement(struct printer *printer, const struct loop_statement
     case LOOP_TILE: print_tile(printer, statement); break;
     case LOOP_BARRIER:
     case LOOP_MOVE:
-    case LOOP_ATOMIC: print_device_statement(printer, statement); break;
+    case LOOP_ATOMIC:
+    case LOOP_POST: print_device_statement(printer, statement); break;
     }
 }
 

@@ -130,14 +130,6 @@ static const char *const CUDA_LINES[] = {
     "#define __builtin_signbit signbit",
     "restrict",
     "#define restrict __restrict__",
-    "cluster_barrier",
-    "\n"
-    "/* All threads of all blocks of the cluster meet. */\n"
-    "static __device__ inline void cluster_barrier()\n"
-    "{\n"
-    "    asm volatile(\"barrier.cluster.arrive.release.aligned;\\n\"\n"
-    "                 \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n"
-    "}\n",
     "copy_soon",
     "\n"
     "/* To shared memory, past the registers: see copies_wait. */\n"
@@ -155,14 +147,70 @@ static const char *const CUDA_LINES[] = {
     "copies_wait",
     "static __device__ inline void copies_wait() { asm volatile(\"cp.async.wait_all;\" ::: "
     "\"memory\"); }\n",
-    "of_block",
-    "/* The same place in the shared memory of another block of the cluster. */\n"
-    "template <typename T> static __device__ inline const T *of_block(const T *place, int block)\n"
+    "cluster_arrive cluster_wait",
+    "\n"
+    "/* All threads of all blocks of the cluster meet: here they arrive, there they wait. */\n"
+    "static __device__ inline void cluster_arrive()\n"
     "{\n"
-    "    const T *there;\n"
-    "    asm volatile(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(place), \"r\"(block));\n"
-    "    return there;\n"
-    "}",
+    "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n"
+    "}\n"
+    "\n"
+    "static __device__ inline void cluster_wait()\n"
+    "{\n"
+    "    asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n"
+    "}\n",
+    "posts_open",
+    "\n"
+    "/* What blocks of a cluster post, an element each; behind them what counts the bytes. */\n"
+    "template <int blocks, typename T> static __device__ inline void posts_open(T *posts)\n"
+    "{\n"
+    "    const unsigned counter = (unsigned)__cvta_generic_to_shared(posts + blocks);\n"
+    "    if (threadIdx.x != 0)\n"
+    "        return;\n"
+    "    asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" ::\"r\"(counter) : \"memory\");\n"
+    "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"
+    "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" "
+    "::\"r\"(counter),\n"
+    "                 \"n\"(blocks * (int)sizeof(T))\n"
+    "                 : \"memory\");\n"
+    "}\n"
+    "\n"
+    "/* The value of this block for all blocks; those of all blocks are there afterwards. Nobody "
+    "posts\n"
+    "   to a block that has left: it leaves when it has them all. */\n"
+    "template <int blocks, typename T> static __device__ inline void post(T *posts, T value)\n"
+    "{\n"
+    "    const unsigned place = (unsigned)__cvta_generic_to_shared(posts);\n"
+    "    const unsigned own_counter = place + blocks * (unsigned)sizeof(T);\n"
+    "    unsigned own, to, counter, all = 0;\n"
+    "    if (threadIdx.x < blocks) {\n"
+    "        asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(own));\n"
+    "        asm(\"mapa.shared::cluster.u32 %0, %1, %2;\"\n"
+    "            : \"=r\"(to)\n"
+    "            : \"r\"(place + own * (unsigned)sizeof(T)), \"r\"(threadIdx.x));\n"
+    "        asm(\"mapa.shared::cluster.u32 %0, %1, %2;\"\n"
+    "            : \"=r\"(counter)\n"
+    "            : \"r\"(own_counter), \"r\"(threadIdx.x));\n"
+    "        if constexpr (sizeof(T) == 4)\n"
+    "            asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 \"\n"
+    "                         \"[%0], %1, [%2];\" ::\"r\"(to),\n"
+    "                         \"r\"(*(const unsigned *)&value), \"r\"(counter)\n"
+    "                         : \"memory\");\n"
+    "        else\n"
+    "            asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 \"\n"
+    "                         \"[%0], %1, [%2];\" ::\"r\"(to),\n"
+    "                         \"l\"(*(const unsigned long long *)&value), \"r\"(counter)\n"
+    "                         : \"memory\");\n"
+    "    }\n"
+    "    while (!all)\n"
+    "        asm volatile(\"{\\n.reg .pred there;\\n\"\n"
+    "                     \"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 \"\n"
+    "                     \"there, [%1], 0;\\n\"\n"
+    "                     \"selp.u32 %0, 1, 0, there;\\n}\"\n"
+    "                     : \"=r\"(all)\n"
+    "                     : \"r\"(own_counter)\n"
+    "                     : \"memory\");\n"
+    "}\n",
     NULL,
 };
 
@@ -279,8 +327,10 @@ static const char *const RESERVED[] = {
     "uchar4",
     "ushort2",
     "ushort4",
-    "of_block",
-    "cluster_barrier",
+    "cluster_arrive",
+    "cluster_wait",
+    "posts_open",
+    "post",
     "copy_soon",
     "copies_wait",
     "compare_swap_32",
@@ -330,7 +380,10 @@ static const struct dialect DIALECTS[] = {
         .dimensions = LETTERS,
         .barrier = "__syncthreads();",
         .memory_barrier = "__syncthreads();",
-        .cluster_barrier = "cluster_barrier();",
+        .arrive = "cluster_arrive();",
+        .wait = "cluster_wait();",
+        .posts = "posts_open",
+        .post = "post",
         .copy = "copy_soon",
         .copied = "copies_wait();",
         .cluster = " __cluster_dims__(%d, 1, 1)",

@@ -1,6 +1,6 @@
 /*
  * What loops for devices have besides those for the CPU, as source: numbers of blocks and threads,
- * shared memory, barriers, vector moves, atomics, exchanges within a warp.
+ * shared memory, barriers, vector moves, atomics, exchanges within a warp and between blocks.
  */
 #include "gen/device/device.h"
 
@@ -32,13 +32,6 @@ struct expression print_exchange(struct printer *printer, loop_value value)
     struct emitter *emitter = printer->emitter;
     const char *function = emitter->dialect->exchanges[value->exchange];
     bool truth = value->type.dtype == DTYPE_BOOL;
-    if (value->exchange == LOOP_EXCHANGE_BLOCK) {
-        const struct loop_buffer *buffer = value->a->buffer;
-        return emit_format(emitter, BINDS_UNARY, "*of_block(&%s[%s], (int)%s)",
-                           (const char *)map_get_bytes(&printer->names, &buffer, sizeof buffer),
-                           print_value(printer, print_resolve(printer, value->a->offset)).text,
-                           emit_within(emitter, print_value(printer, value->b), BINDS_UNARY));
-    }
     return emit_format(emitter, truth ? BINDS_COMPARE : BINDS_ATOM,
                        "%s(0xffffffffu, %s%s, (int)%s, %lld)%s", function, truth ? "(int)" : "",
                        truth ? emit_within(emitter, print_value(printer, value->a), BINDS_UNARY)
@@ -47,13 +40,20 @@ struct expression print_exchange(struct printer *printer, loop_value value)
                        (long long)value->integer, truth ? " != 0" : "");
 }
 
+enum { POSTS_COUNTER = 8 }; /* bytes */
+
 void print_device_declare(struct printer *printer, const struct loop_buffer *buffer,
                           const char *element, const char *name)
 {
     const struct dialect *dialect = printer->emitter->dialect;
     bool shared = buffer->space == LOOP_SHARED;
+    int64_t elements = buffer->elements;
+    if (buffer->posts) /* behind them stands what counts them */
+        elements += POSTS_COUNTER / (int64_t)dtype_bytes(buffer->dtype);
     emit_line(printer->emitter, "%s%s %s[%lld] __attribute__((aligned(16)));",
-              shared ? dialect->shared : "", element, name, (long long)buffer->elements);
+              shared ? dialect->shared : "", element, name, (long long)elements);
+    if (buffer->posts)
+        emit_line(printer->emitter, "%s<%d>(%s);", dialect->posts, buffer->posts, name);
 }
 
 /* ---- moves ---- */
@@ -136,18 +136,35 @@ static void print_atomic(struct printer *printer, const struct loop_statement *s
                    print_value(printer, offset).text, print_kept(printer, buffer->dtype, value)));
 }
 
+static void print_barrier(struct printer *printer, const struct loop_statement *statement)
+{
+    const struct dialect *dialect = printer->emitter->dialect;
+    const char *const meetings[] = {[LOOP_CLUSTER_ALONE] = dialect->barrier,
+                                    [LOOP_CLUSTER_ARRIVE] = dialect->arrive,
+                                    [LOOP_CLUSTER_WAIT] = dialect->wait};
+    if (!statement->soon)
+        emit_line(printer->emitter, "%s",
+                  statement->memory ? dialect->memory_barrier : meetings[statement->cluster]);
+    else if (dialect->copied)
+        emit_line(printer->emitter, "%s", dialect->copied);
+}
+
+static void print_post(struct printer *printer, const struct loop_statement *statement)
+{
+    const struct loop_buffer *buffer = statement->buffer;
+    loop_value value = print_resolve(printer, statement->value);
+    print_line(printer,
+               arena_printf(arena_of(printer), "%s<%d>(%s, %s);", printer->emitter->dialect->post,
+                            buffer->posts,
+                            (const char *)map_get_bytes(&printer->names, &buffer, sizeof buffer),
+                            print_value(printer, value).text));
+}
+
 void print_device_statement(struct printer *printer, const struct loop_statement *statement)
 {
     switch (statement->kind) {
-    case LOOP_BARRIER:
-        if (!statement->soon)
-            emit_line(printer->emitter, "%s",
-                      statement->cluster  ? printer->emitter->dialect->cluster_barrier
-                      : statement->memory ? printer->emitter->dialect->memory_barrier
-                                          : printer->emitter->dialect->barrier);
-        else if (printer->emitter->dialect->copied)
-            emit_line(printer->emitter, "%s", printer->emitter->dialect->copied);
-        break;
+    case LOOP_BARRIER: print_barrier(printer, statement); break;
+    case LOOP_POST: print_post(printer, statement); break;
     case LOOP_MOVE: print_move(printer, statement); break;
     default: print_atomic(printer, statement); break;
     }

@@ -166,30 +166,40 @@ static void meet_warps(struct device_team *team, struct loop_block *block,
     exchange(block, monoid, value, place, warps / 2, 1, warp);
 }
 
-/* What the blocks of a cluster have: each leaves its value, and every warp reads them all. */
+/* As it is posted: truth values are too small. */
+static enum dtype posted_dtype(enum dtype dtype)
+{
+    return dtype == DTYPE_BOOL ? DTYPE_I64 : dtype;
+}
+
+/* One value of each block, in every block: this thread's is that of the block with its number. */
+static loop_value trade(struct device_team *team, struct loop_block *block,
+                        const struct loop_buffer *posts, loop_value value)
+{
+    struct arena *arena = block->arena;
+    loop_value one = loop_integer(arena, 1), zero = loop_integer(arena, 0);
+    bool truth = value->type.dtype == DTYPE_BOOL;
+    loop_post(block, posts, truth ? loop_select(arena, value, one, zero) : value);
+    loop_value number =
+        device_remainder(arena, loop_thread_number(arena, 0), loop_integer(arena, team->cluster));
+    loop_value other = loop_load(arena, posts, number, 1);
+    return truth ? loop_apply(arena, IR_NE, other, zero, NULL) : other;
+}
+
+/* What the blocks of a cluster have: each posts its value to all, and every warp reads them. */
 static void meet_blocks(struct device_team *team, struct loop_block *block,
                         enum ir_monoid_kind monoid, struct loop_variable *value,
                         struct loop_variable *place)
 {
     struct arena *arena = block->arena;
-    int warp = team->device->warp, meeting = team->meetings++;
-    loop_value thread = loop_thread_number(arena, 0), zero = loop_integer(arena, 0);
-    const struct loop_buffer *left = team->left[meeting], *places = team->left_places[meeting];
-    struct loop_block *first = loop_if(block, loop_apply(arena, IR_EQ, thread, zero, NULL));
-    loop_store(first, left, zero, loop_of(arena, value));
-    if (places)
-        loop_store(first, places, zero, loop_of(arena, place));
-    loop_cluster_barrier(block);
-    loop_value number = device_remainder(arena, thread, loop_integer(arena, team->cluster));
-    number = device_name(block, "block", number);
-    loop_set(block, value,
-             loop_exchange(arena, LOOP_EXCHANGE_BLOCK, loop_load(arena, left, zero, 1), number,
-                           team->cluster));
-    if (places)
+    int meeting = team->meetings++;
+    if (meeting == 0)
+        loop_cluster_wait(block);
+    loop_set(block, value, trade(team, block, team->posts[meeting], loop_of(arena, value)));
+    if (team->posted_places[meeting])
         loop_set(block, place,
-                 loop_exchange(arena, LOOP_EXCHANGE_BLOCK, loop_load(arena, places, zero, 1),
-                               number, team->cluster));
-    exchange(block, monoid, value, place, team->cluster / 2, 1, warp);
+                 trade(team, block, team->posted_places[meeting], loop_of(arena, place)));
+    exchange(block, monoid, value, place, team->cluster / 2, 1, team->device->warp);
 }
 
 static bool meets_in_warp(const struct device_team *team)
@@ -203,9 +213,11 @@ void device_combine_prepare(struct device_team *team, enum ir_monoid_kind monoid
     if (team->width > 1 && !meets_in_warp(team))
         shared_take(team, dtype, indexed);
     if (team->cluster > 1) {
-        team->left[team->meetings] = loop_shared(team->top, "left", dtype, 1);
+        team->posts[team->meetings] =
+            loop_posts(team->top, "posts", posted_dtype(dtype), team->cluster);
         if (indexed)
-            team->left_places[team->meetings] = loop_shared(team->top, "left_at", DTYPE_I64, 1);
+            team->posted_places[team->meetings] =
+                loop_posts(team->top, "posted_places", DTYPE_I64, team->cluster);
         team->meetings++;
     }
 }

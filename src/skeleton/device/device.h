@@ -90,14 +90,15 @@ struct device_team {
     int stride, width;
     const struct loop_buffer *shared[4], *places, *now;
     int shared_count;
-    /* Blocks of a cluster that are one team, and where each leaves a value for the others: a place
-     * for each time they combine. 0: the block is alone */
+    /* Blocks of a cluster that are one team, and where each posts a value to the others: memory for
+     * each time they combine. 0: the block is alone */
     int cluster;
-    const struct loop_buffer *left[DEVICE_MEETINGS], *left_places[DEVICE_MEETINGS];
+    const struct loop_buffer *posts[DEVICE_MEETINGS], *posted_places[DEVICE_MEETINGS];
     int meetings;
 };
 
-/* Declares the shared memory that combining such values takes: before anything else is done. */
+/* Declares the shared memory that combining such values takes: before anything else is done. When
+ * all was declared, the blocks of a cluster arrive: see loop_posts. */
 void device_combine_prepare(struct device_team *team, enum ir_monoid_kind monoid, enum dtype dtype);
 bool device_is_indexed(enum ir_monoid_kind monoid);
 struct device_pair device_unit(struct arena *arena, enum ir_monoid_kind monoid, enum dtype dtype);

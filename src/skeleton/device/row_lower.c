@@ -108,6 +108,8 @@ static void begin(struct device_row *row, const char *name, int split)
             device_combine_prepare(&row->combining, ir->monoid->kind,
                                    ir->nodes.at[ir->writes[0].value].type);
     }
+    if (row->cluster > 1)
+        loop_cluster_arrive(row->body);
 }
 
 /* Shared memory for what does not go into registers. */
@@ -359,8 +361,6 @@ static void write_versions(struct device_row *row, const char *name, int split, 
         open_thread(&other, condition ? loop_else(row->body) : row->body, split);
         write(&other, pass);
     }
-    if (row->cluster > 1)
-        loop_cluster_barrier(row->body); /* nobody leaves while others read what he left */
     loop_prune(row->body);
 }
 
