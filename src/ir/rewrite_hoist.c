@@ -72,21 +72,6 @@ static int multiply(struct rewriting_stage *to, struct rewriting_source *source,
     return value;
 }
 
-/* The value, or 0 where nothing was summed. */
-static int unless_empty(struct rewriting_stage *map, const struct ir_stage *old, int value,
-                        enum dtype type)
-{
-    const struct rewriting *rewriting = map->rewriting;
-    const struct ir_size *points = ir_size_constant(rewriting->arena, 1);
-    for (int i = old->left_count; i < old->index_count; i++)
-        points = ir_size_make(rewriting->arena, IR_SIZE_MUL, points,
-                              rewriting->old->indices[old->indices[i]].extent);
-    int some = rewriting_node(map, IR_LT, DTYPE_BOOL, rewriting_int(map, 0),
-                              rewriting_size(map, points), IR_NONE);
-    int zero = rewriting_node(map, IR_FLOAT, type, IR_NONE, IR_NONE, IR_NONE);
-    return rewriting_node(map, IR_SELECT, type, some, value, zero);
-}
-
 static struct ir_program *apply(struct arena *arena, const struct ir_graph *graph, int number,
                                 int64_t unused)
 {
@@ -121,7 +106,7 @@ static struct ir_program *apply(struct arena *arena, const struct ir_graph *grap
     value = multiply(&map, &source, &product, true, value);
     if (product.negative)
         value = rewriting_node(&map, IR_NEG, type, value, IR_NONE, IR_NONE);
-    value = unless_empty(&map, old, value, type);
+    value = rewriting_unless_empty(&map, old, value, type);
     rewriting_finish(&map, NULL, IR_NONE, old->writes[0].tensor, at, value);
     rewriting_keep(&rewriting, number + 1, part->stage_count);
     return rewriting_end(&rewriting);

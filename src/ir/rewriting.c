@@ -186,6 +186,14 @@ int rewriting_index(struct rewriting_stage *stage, int like, bool left)
     return add_node(stage, node);
 }
 
+int rewriting_cast(struct rewriting_stage *stage, enum dtype cast, int a)
+{
+    struct ir_node node = {.op = IR_CAST, .type = dtype_compute(cast), .a = a};
+    node.b = node.c = IR_NONE;
+    node.cast = cast;
+    return add_node(stage, node);
+}
+
 int rewriting_int(struct rewriting_stage *stage, int64_t value)
 {
     struct ir_node node = leaf(IR_INT);
@@ -239,6 +247,26 @@ void rewriting_finish(struct rewriting_stage *stage, const struct ir_monoid *mon
                                   .write_count = 1,
                                   .monoid = monoid,
                                   .from = IR_NONE});
+}
+
+const struct ir_size *rewriting_points(const struct rewriting *rewriting,
+                                       const struct ir_stage *stage)
+{
+    const struct ir_size *points = ir_size_constant(rewriting->arena, 1);
+    for (int i = stage->left_count; i < stage->index_count; i++)
+        points = ir_size_make(rewriting->arena, IR_SIZE_MUL, points,
+                              rewriting->old->indices[stage->indices[i]].extent);
+    return points;
+}
+
+int rewriting_unless_empty(struct rewriting_stage *stage, const struct ir_stage *old, int value,
+                           enum dtype type)
+{
+    const struct ir_size *points = rewriting_points(stage->rewriting, old);
+    int some = rewriting_node(stage, IR_LT, DTYPE_BOOL, rewriting_int(stage, 0),
+                              rewriting_size(stage, points), IR_NONE);
+    int zero = rewriting_node(stage, IR_FLOAT, type, IR_NONE, IR_NONE, IR_NONE);
+    return rewriting_node(stage, IR_SELECT, type, some, value, zero);
 }
 
 /* ---- copies ---- */

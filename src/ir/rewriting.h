@@ -47,6 +47,7 @@ struct rewriting_stage rewriting_stage_new(struct rewriting *rewriting, const st
 int rewriting_index(struct rewriting_stage *stage, int like, bool left);
 int rewriting_node(struct rewriting_stage *stage, enum ir_op op, enum dtype type, int a, int b,
                    int c);
+int rewriting_cast(struct rewriting_stage *stage, enum dtype cast, int a);
 int rewriting_int(struct rewriting_stage *stage, int64_t value);
 int rewriting_size(struct rewriting_stage *stage, const struct ir_size *size);
 /* A read that is known to stay in its tensor while `guard` (or IR_NONE) holds. */
@@ -54,6 +55,13 @@ int rewriting_read(struct rewriting_stage *stage, int tensor, const int *at, int
 /* Adds the stage with its only write, at these places. */
 void rewriting_finish(struct rewriting_stage *stage, const struct ir_monoid *monoid, int predicate,
                       int tensor, const int *at, int value);
+
+/* How many values the stage of the old part combines into one. */
+const struct ir_size *rewriting_points(const struct rewriting *rewriting,
+                                       const struct ir_stage *stage);
+/* The value, or 0 where `old` has nothing to sum. */
+int rewriting_unless_empty(struct rewriting_stage *stage, const struct ir_stage *old, int value,
+                           enum dtype type);
 
 /* Values of another stage as they are here: each of its indices has a node here, or none yet. */
 struct rewriting_source {
@@ -98,6 +106,6 @@ bool rewriting_factors(const struct ir_stage *stage, int node, struct rewriting_
 bool rewriting_is_search(const struct ir_part *part, int number);
 
 extern const struct ir_rewrite rewrite_hoist, rewrite_reassociate, rewrite_search, rewrite_factor,
-    rewrite_phases;
+    rewrite_phases, rewrite_moments;
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "skeleton/seed.h"
 
+#include <math.h>
 #include <string.h>
 
 struct number_list VECTOR(int);
@@ -310,15 +311,33 @@ static void group_loops(struct grouping *g)
     }
 }
 
-static void group_from(struct grouping *g, int from, int most)
+/* Whether a map of the set has more points than its reductions have results: it goes over all that
+ * they do. */
+static bool goes_over_all(const struct grouping *g, const int *set, int count)
 {
-    int set[GROUP_MOST * 2], groups;
+    const struct ir_binding *binding = g->program->binding;
+    double results = -1, points = 0;
+    for (int i = 0; i < count; i++) {
+        const struct ir_stage *stage = &g->program->part->stages[set[i]];
+        if (stage->kind == IR_REDUCE)
+            results =
+                fmax(results, (double)ir_tensor_shape(binding, stage->writes[0].tensor, NULL));
+        if (stage->kind == IR_MAP)
+            points = fmax(points, ir_stage_work(binding, stage).points);
+    }
+    return results >= 0 && points > results;
+}
+
+static void group_from(struct grouping *g, int from, const struct group_style *style)
+{
+    int set[GROUP_MOST * 2], groups, most = style->most < GROUP_MOST ? style->most : GROUP_MOST;
     int last = from + most - 1 < g->stages - 1 ? from + most - 1 : g->stages - 1;
     for (int to = last; to > from; to--) {
         if (g->inlined[to] || g->owner[to] != IR_NONE)
             continue;
         int count = connected(g, from, to, set);
-        if (count < 2 || set[count - 1] != to || !fits(g, set, count))
+        if (count < 2 || set[count - 1] != to || (style->apart && goes_over_all(g, set, count)) ||
+            !fits(g, set, count))
             continue;
         own(g, set, count, from);
         if (is_ordered(g, g->order, &groups))
@@ -377,7 +396,7 @@ struct plan *group_stages(const struct skeleton_program *program, const struct g
     group_loops(&g);
     for (int s = 0; s < g.stages; s++) {
         if (!g.inlined[s] && g.owner[s] == IR_NONE)
-            group_from(&g, s, style->most < GROUP_MOST ? style->most : GROUP_MOST);
+            group_from(&g, s, style);
     }
     struct plan *plan = make_plan(&g);
     plan->graph = program->graph;

@@ -30,10 +30,17 @@ static const struct group_style STYLES[] = {
     {.inlining = GROUP_INLINE_CHEAP, .most = GROUP_MOST},
     {.inlining = GROUP_INLINE_ONCE, .most = GROUP_MOST},
     {.inlining = GROUP_INLINE_NONE, .most = GROUP_MOST},
+    {.inlining = GROUP_INLINE_CHEAP, .most = GROUP_MOST, .apart = true},
     {.inlining = GROUP_INLINE_CHEAP, .most = 1},
     {.inlining = GROUP_INLINE_NONE, .most = 1},
     {.inlining = GROUP_INLINE_NONE, .most = 1, .plain = true},
 };
+
+/* On a processor rows are in the cache when maps of them follow. */
+static bool style_fits(const struct skeleton_program *program, const struct group_style *style)
+{
+    return program->target->device || !style->apart;
+}
 
 /* What the skeleton would try first; with pins, as far as they allow it. */
 static int propose(const struct skeleton_program *program, const struct plan *plan,
@@ -265,7 +272,7 @@ static void add_fixed(const struct skeleton_program *program, struct seeds *seed
     const struct plan_fix *fixes;
     int count = find_fixes(program, true, &fixes);
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES && count; i++) {
-        if (STYLES[i].plain)
+        if (STYLES[i].plain || !style_fits(program, &STYLES[i]))
             continue;
         struct plan *plan = group_stages(program, &STYLES[i]);
         plan->fixes = fixes;
@@ -283,6 +290,8 @@ static struct seeds seed_program(const struct skeleton_program *program)
     const struct plan_fix *fixes;
     int count = find_fixes(program, false, &fixes);
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
+        if (!style_fits(program, &STYLES[i]))
+            continue;
         struct plan *plan = group_stages(program, &STYLES[i]);
         plan->fixes = fixes;
         plan->fix_count = count;

@@ -18,6 +18,7 @@ enum group_inline {
 struct group_style {
     enum group_inline inlining;
     int most;   /* stages of a group; 1: nothing is fused */
+    bool apart; /* maps of what is reduced are groups of their own; on devices only */
     bool plain; /* skeleton plain for everything */
 };
 

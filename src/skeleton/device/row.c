@@ -381,16 +381,28 @@ static struct row_seed seed_across(struct device_row *row, int elements)
     return seed;
 }
 
+/* Whether the stage sums in f64. */
+static bool is_wide(const struct row_stage *stage)
+{
+    const struct ir_stage *ir = stage->stage;
+    return stage->kind == ROW_REDUCE && ir->nodes.at[ir->writes[0].value].type == DTYPE_F64;
+}
+
 /* What a thread holds at once: what it keeps, and what the last pass reads besides. */
 static double row_registers(const struct device_row *row)
 {
     int late = row->load_bytes - row->kept_bytes;
     double vectors = (double)row->keep * row->kept_bytes + (double)row->unroll * late;
     vectors = fmax(vectors, (double)row->unroll * row->load_bytes);
-    int reductions = 0;
-    for (int i = 0; i < row->row.stage_count; i++)
-        reductions += row->row.stages[i].kind == ROW_REDUCE;
-    double sums = 4.0 * device_row_sums(row) * reductions + 8.0 * row->elements;
+    double sums = 0, each = 4;
+    for (int i = 0; i < row->row.stage_count; i++) {
+        bool wide = is_wide(&row->row.stages[i]);
+        if (row->row.stages[i].kind != ROW_REDUCE)
+            continue;
+        sums += (wide ? 8 : 4) * device_row_sums(row);
+        each = wide ? 8 : each;
+    }
+    sums += 2 * each * row->elements;
     return OTHER_REGISTERS + (vectors * row->elements + sums - 40) / 4;
 }
 
@@ -556,13 +568,18 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     launch.bytes += reread_bytes(&row, &launch, steps);
     double under_way = fmin(kept ? row.keep + row.stash : row.unroll, fmax(steps, 1));
     launch.in_flight = under_way * row.elements * fmax(row.load_bytes, 2);
-    for (int i = 0; i < group->stage_count; i++)
-        cost.operations += nest_operations(&row.row.nest, row.row.stages[i].stage);
+    static const double wide_operation = 4; /* in those on f32: half as many units, conversions */
+    double wide = 0;
+    for (int i = 0; i < group->stage_count; i++) {
+        double operations = nest_operations(&row.row.nest, row.row.stages[i].stage);
+        cost.operations += operations;
+        wide += is_wide(&row.row.stages[i]) ? operations * (wide_operation - 1) : 0;
+    }
     /* what teams do besides elements: threads that have none, and combining */
     double threads = launch.blocks * row.threads, waste = steps < 1 ? 1 / steps : 1;
     double meeting = threads * row.row.stage_count * 12 * log2(lanes + 1);
     double guards = row.is_known ? 1 + 6.0 / row.elements : 3 + 20.0 / row.elements;
-    launch.operations = cost.operations * waste + points * guards + meeting;
+    launch.operations = (cost.operations + wide) * waste + points * guards + meeting;
     cost.bytes = launch.bytes;
     cost.vectors = (int)launch.registers;
     cost.seconds = device_seconds(device, &launch);
