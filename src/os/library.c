@@ -5,6 +5,7 @@
 #include "os/library.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 static const char *loader_says(void)
 {
@@ -31,6 +32,13 @@ void *library_symbol(struct library *library, const char *symbol, struct error *
         error_detail(error, "%s", loader_says());
     }
     return address;
+}
+
+bool library_load(struct library *library, const char *symbol, void *function, struct error *error)
+{
+    void *address = library_symbol(library, symbol, error);
+    memcpy(function, &address, sizeof address); /* C has no cast from one to the other */
+    return address != NULL;
 }
 
 void library_close(struct library *library)

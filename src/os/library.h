@@ -15,6 +15,8 @@ struct library; /* opaque: what dlopen gave */
 struct library *library_open(const char *name, struct error *error);
 /* The address of a symbol, valid until library_close. NULL with MISSING_TOOL when it has none. */
 void *library_symbol(struct library *library, const char *symbol, struct error *error);
+/* The same, into the pointer to a function that `function` points to. */
+bool library_load(struct library *library, const char *symbol, void *function, struct error *error);
 /* NULL is allowed. */
 void library_close(struct library *library);
 

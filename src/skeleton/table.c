@@ -24,12 +24,13 @@ static const struct skeleton *const CPU[] = {
 
 extern const struct skeleton skeleton_device_attend, skeleton_device_contract,
     skeleton_device_jagged, skeleton_device_map, skeleton_device_row, skeleton_device_scan,
-    skeleton_device_scatter, skeleton_device_window;
+    skeleton_device_scatter, skeleton_device_seq, skeleton_device_window;
 
 static const struct skeleton *const DEVICE[] = {
     &skeleton_device_attend,
     &skeleton_device_contract,
     &skeleton_device_window,
+    &skeleton_device_seq,
     &skeleton_device_scatter,
     &skeleton_device_jagged,
     &skeleton_device_scan,

@@ -200,28 +200,41 @@ static const struct ir_size *thread_count(const struct window *window, struct ar
     return size;
 }
 
+struct opened { /* a group and its plan */
+    struct window window;
+    int items, threads;
+};
+
+static bool open_group(const struct skeleton_group *group, const struct plan_group *plan,
+                       struct opened *opened)
+{
+    struct skeleton_reason ignored;
+    opened->items = (int)plan_number(plan, "items", 1);
+    opened->threads = (int)plan_number(plan, "threads", 256);
+    return window_fits(group, &opened->window, &ignored);
+}
+
 /* What a thread does. */
 static void write_thread(const struct skeleton_group *group, const struct plan_group *plan,
                          struct loop_kernel *kernel, struct loop_block *block)
 {
-    struct window window;
-    struct skeleton_reason ignored;
+    struct opened opened;
     struct arena *arena = kernel->arena;
-    if (!window_fits(group, &window, &ignored))
+    if (!open_group(group, plan, &opened))
         return;
-    int items = (int)plan_number(plan, "items", 1),
-        threads = (int)plan_number(plan, "threads", 256);
-    struct sliding s = {.window = &window, .arena = arena};
+    const struct window *window = &opened.window;
+    int items = opened.items, threads = opened.threads;
+    struct sliding s = {.window = window, .arena = arena};
     struct loop_variable *lane = arena_new(arena, struct loop_variable);
     *lane = (struct loop_variable){"lane", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     s.code = (struct contract_code){
-        .contract = &window.sum, .arena = arena, .kernel = kernel, .lane = lane, .merged = 1};
+        .contract = &window->sum, .arena = arena, .kernel = kernel, .lane = lane, .merged = 1};
     s.code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     s.code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));
     loop_value at = loop_mul(arena, loop_block_number(arena, 0), loop_integer(arena, threads));
     at = device_name(block, "at", loop_add(arena, at, loop_thread_number(arena, 0)));
-    loop_value all = skeleton_size(&s.code.values, thread_count(&window, arena, items));
+    loop_value all = skeleton_size(&s.code.values, thread_count(window, arena, items));
     struct loop_block *body = loop_if(block, loop_less(arena, at, all));
     open_thread(&s, body, at, items);
     if (items == 1) {
@@ -242,21 +255,18 @@ static void write_thread(const struct skeleton_group *group, const struct plan_g
 static void window_device_lower(const struct skeleton_group *group, const struct plan_group *plan,
                                 struct loop_kernel *kernel)
 {
-    struct window window;
-    struct skeleton_reason ignored;
+    struct opened opened;
     struct arena *arena = kernel->arena;
-    if (!window_fits(group, &window, &ignored))
+    if (!open_group(group, plan, &opened))
         return;
-    int items = (int)plan_number(plan, "items", 1),
-        threads = (int)plan_number(plan, "threads", 256);
-    const struct ir_size *count = thread_count(&window, arena, items);
-    struct loop_launch launch = {.grid = {device_blocks(arena, count, threads)},
-                                 .block = {threads}};
+    const struct ir_size *count = thread_count(&opened.window, arena, opened.items);
+    struct loop_launch launch = {.grid = {device_blocks(arena, count, opened.threads)},
+                                 .block = {opened.threads}};
     struct loop_block *top =
         loop_launch(kernel, plan->name, "neighbours of each element, combined", &launch);
     struct loop_block *block = top;
     if (plan_is(plan, "length", "known")) {
-        const struct ir_stage *stage = window.stage;
+        const struct ir_stage *stage = opened.window.stage;
         const struct ir_size *sizes[WINDOW_INDICES];
         loop_value condition;
         for (int i = 1; i < stage->left_count; i++)

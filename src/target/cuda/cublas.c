@@ -52,15 +52,12 @@ static bool load_functions(struct cublas *cublas, struct error *error)
                           "file: SMELT_CUBLAS=/path/of/libcublas.so.12");
         return false;
     }
-    void *symbol;
-#define LOAD(text, name, arguments)                \
-    symbol = library_symbol(library, text, error); \
-    if (!symbol)                                   \
-        return false;                              \
-    memcpy(&cublas->name, &symbol, sizeof symbol);
+    bool good = true;
+#define LOAD(symbol, name, arguments) \
+    good = good && library_load(library, symbol, &cublas->name, error);
     CUBLAS_FUNCTIONS(LOAD)
 #undef LOAD
-    return true;
+    return good;
 }
 
 static bool check(struct error *error, int status, const char *what)

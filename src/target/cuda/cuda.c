@@ -56,15 +56,12 @@ static bool load_functions(struct cuda *cuda, struct error *error)
         error_hint(error, "%s", target_cuda.install);
         return false;
     }
-    void *symbol;
-#define LOAD(text, name, arguments)                \
-    symbol = library_symbol(library, text, error); \
-    if (!symbol)                                   \
-        return false;                              \
-    memcpy(&cuda->name, &symbol, sizeof symbol);
+    bool good = true;
+#define LOAD(symbol, name, arguments) \
+    good = good && library_load(library, symbol, &cuda->name, error);
     CUDA_FUNCTIONS(LOAD)
 #undef LOAD
-    return true;
+    return good;
 }
 
 static void cuda_close(struct device *device)

@@ -31,15 +31,12 @@ static bool open_library(struct nvrtc *nvrtc, struct error *error)
                           "file: SMELT_NVRTC=/path/of/libnvrtc.so.12");
         return false;
     }
-    void *symbol;
-#define LOAD(text, name, arguments)                \
-    symbol = library_symbol(library, text, error); \
-    if (!symbol)                                   \
-        return false;                              \
-    memcpy(&nvrtc->name, &symbol, sizeof symbol);
+    bool good = true;
+#define LOAD(symbol, name, arguments) \
+    good = good && library_load(library, symbol, &nvrtc->name, error);
     NVRTC_FUNCTIONS(LOAD)
 #undef LOAD
-    return true;
+    return good;
 }
 
 void nvrtc_describe(char *out, size_t size)

@@ -75,15 +75,12 @@ static bool check(struct error *error, int status, const char *what)
 
 static bool load_functions(struct opencl *cl, struct error *error)
 {
-    void *symbol;
-#define LOAD(name, result, arguments)                        \
-    symbol = library_symbol(cl->library, "cl" #name, error); \
-    if (!symbol)                                             \
-        return false;                                        \
-    memcpy(&cl->name, &symbol, sizeof symbol);
+    bool good = true;
+#define LOAD(name, result, arguments) \
+    good = good && library_load(cl->library, "cl" #name, &cl->name, error);
     OPENCL_FUNCTIONS(LOAD)
 #undef LOAD
-    return true;
+    return good;
 }
 
 static bool find_device(struct opencl *cl, struct error *error)
