@@ -38,7 +38,13 @@ enum {
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
 static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
-static const double round_seconds = 3e-3; /* of the fastest contestant's batches, at least */
+/*
+ * Of the fastest contestant's batches in a round, at least. Launching takes some 2 ms of each, and
+ * what differs from launch to launch only more launches make up for; but how low the low end of a
+ * few batches is differs more. In half a second rounds of this length leave intervals narrower by a
+ * quarter than rounds half as long (docs/results/judge-timing.md).
+ */
+static const double round_seconds = 6e-3;
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
 static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
