@@ -96,27 +96,6 @@ static const char *domain_text(struct arena *arena, const struct task *task, int
     return text.at;
 }
 
-/* The rule of src/judge/draws.c, with the unit of the class in numbers. */
-static const char *accuracy_text(struct arena *arena, const struct task *task,
-                                 const struct ir_part *part)
-{
-    enum dtype class = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
-    if (task->accuracy)
-        dtype_parse(task->accuracy, &class);
-    double unit = 1; /* half the distance from 1 to the next number of the class */
-    while (dtype_is_float(class) && dtype_round(class, 1 + unit) != 1)
-        unit /= 2;
-    const char *repeat = task->deterministic ? "\nRepeated calls must give the very same." : "";
-    if (!dtype_is_float(class))
-        return arena_printf(arena, "integers and bools must be equal%s", repeat);
-    return arena_printf(
-        arena,
-        "class %s, whose unit is %.2g of a value. An element may be off by the more of "
-        "a few\nunits of itself, and a few times what it changes by when every input "
-        "changes by a\nunit. Integers and bools must be equal.%s",
-        dtype_name(class), unit, repeat);
-}
-
 static bool write_file(struct invocation *invocation, const struct text *source)
 {
     struct error error;
@@ -153,10 +132,12 @@ bool planned_print_plain(const struct planned *planned, struct text *source)
 {
     struct invocation *invocation = planned->request.invocation;
     bool written = planned->request.subject.task && planned->request.settings.count == 0;
+    const struct ir_part *part = ir_root(planned->program);
+    enum dtype output = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
     struct gen_contract contract = {
         .op = planned_op_text(invocation->arena, planned->request.subject.op),
         .compiler = compiler_text(invocation->arena),
-        .accuracy = accuracy_text(invocation->arena, planned->task, ir_root(planned->program)),
+        .accuracy = judge_accuracy(invocation->arena, planned->task, output, written),
         .domain =
             domain_text(invocation->arena, planned->task, planned->request.first_case, written),
     };

@@ -257,11 +257,15 @@ static void print_verdict(struct invocation *invocation, const char *name,
     if (verdict->mismatch) {
         text_add(&out, "    ");
         print_index(&out, verdict->mismatch);
-        text_printf(&out, " is %.9g, expected %.9g", verdict->mismatch->got,
+        double got = verdict->mismatch->got; /* which bits a NaN has tells nobody anything */
+        text_printf(&out, " is %.9g, expected %.9g", isnan(got) ? NAN : got,
                     verdict->mismatch->expected);
         if (verdict->mismatch->limit > 0)
             text_printf(&out, " within %.2g", verdict->mismatch->limit);
-        text_printf(&out, "\n    %s\n", verdict->mismatch->pattern);
+        text_printf(&out, "\n    %s", verdict->mismatch->pattern);
+        if (verdict->mismatch->draw)
+            text_printf(&out, "; inputs: %s", verdict->mismatch->draw);
+        text_char(&out, '\n');
     }
     for (const char *line = verdict->detail; *line;) {
         size_t length = strcspn(line, "\n");

@@ -100,6 +100,13 @@ bool judge_id_parse(const char *id, struct judge_options *options);
 const char *const *judge_baseline_names(struct arena *arena, const struct task *task,
                                         const struct judge_options *options);
 
+/*
+ * How far off an element of an output of this type may be, in words and numbers, for whoever writes
+ * a kernel; those of the task's cases where asked for. In the arena.
+ */
+const char *judge_accuracy(struct arena *arena, const struct task *task, enum dtype output,
+                           bool cases);
+
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);
 

@@ -22,7 +22,7 @@
 
 #include "judge/private.h"
 
-enum { BLOCK = 64, BF16_BITS = 8, CRUDE_BITS = 4, ORACLE_BITS = 53 };
+enum { BLOCK = 64, BF16_BITS = 8, CRUDE_BITS = 4, ORACLE_BITS = 53, LONGEST = 2000 };
 
 /* Below its least normal number a type is spaced evenly; and whether denormals of the wide ones
  * count is left to the kernel. */
@@ -107,14 +107,10 @@ static void even_out(double *changes, int64_t count, double share, bool all)
     }
 }
 
-struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
-                                  const struct ir_binding *binding)
+static struct limit_rule rule_of(int bits, double length)
 {
-    const struct ir_part *part = binding->part;
-    double length = longest_reduction(arena, binding, part->stages, part->stage_count);
-    int bits = limit_class_bits(task->accuracy);
     struct limit_rule rule = {.bits = bits, .unit = ldexp(1, 1 - bits), .rounds = 3};
-    rule.few = 4 + fmin(length / 2, 1000);
+    rule.few = 4 + fmin(length, LONGEST) / 2;
     if (bits >= ORACLE_BITS)
         rule.few *= 8;
     rule.moved = 2 * rule.few;
@@ -130,6 +126,64 @@ struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
         rule.rounds = 48;
     }
     return rule;
+}
+
+struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
+                                  const struct ir_binding *binding)
+{
+    const struct ir_part *part = binding->part;
+    return rule_of(limit_class_bits(task->accuracy),
+                   longest_reduction(arena, binding, part->stages, part->stage_count));
+}
+
+/* ---- the same in words ---- */
+
+static void print_cases(struct arena *arena, const struct task *task, struct text *out)
+{
+    enum { MOST_CASES = 8 };
+    for (int i = 0; i < task->case_count && i < MOST_CASES; i++) {
+        const struct task_case *task_case = &task->cases[i];
+        struct error ignored = {0};
+        struct ir_binding *binding =
+            ir_bind(arena, task_case->program, task_case->sizes, task_case->scalars, &ignored);
+        if (!binding)
+            continue;
+        struct limit_rule rule = limit_rule_make(arena, task, binding);
+        text_printf(out, "\ncase %s: %.4g units, %.2g of a value", task_case->text, rule.few,
+                    rule.few * rule.unit);
+    }
+}
+
+const char *judge_accuracy(struct arena *arena, const struct task *task, enum dtype output,
+                           bool cases)
+{
+    const char *class = task->accuracy ? task->accuracy : dtype_name(output);
+    const char *repeat = task->deterministic ? "\nRepeated calls must give the very same." : "";
+    int bits = limit_class_bits(class), own = limit_class_bits(dtype_name(output));
+    struct text out = text_new(arena);
+    if (bits == 0 || !dtype_is_float(output)) {
+        text_printf(&out, "%s must be equal%s", bits == 0 ? "every element" : "integers and bools",
+                    repeat);
+        return out.at;
+    }
+    struct limit_rule rule = rule_of(bits, 0);
+    text_printf(&out,
+                "class %s, whose unit is %.2g of a value. An element may be off by the most of\n",
+                class, rule.unit);
+    if (bits <= COARSE_BITS)
+        text_printf(&out, "%g units of itself, %g times what it changes by", rule.few, rule.moved);
+    else
+        text_printf(&out,
+                    "%g + %gn units of itself (n: terms of the longest reduction, %d at most),\n"
+                    "twice as many times what it changes by",
+                    rule.few, rule_of(bits, 2).few / 2 - rule.few / 2, LONGEST);
+    text_printf(&out,
+                " when every input changes by a unit,\nand %d times the worst error of a plain "
+                "kernel. Integers and bools must be equal.%s",
+                own > COARSE_BITS ? 4 : 2, repeat);
+    if (cases && bits > COARSE_BITS)
+        print_cases(arena, task, &out);
+    return out.at;
 }
 
 void limit_settle(const struct limit_rule *rule, const struct array *expected, double *limits)
