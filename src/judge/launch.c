@@ -261,10 +261,15 @@ static bool surroundings_intact(struct worker *worker, int slot)
                 continue;
             const char *name =
                 o < outputs ? worker->part->tensors[worker->part->outputs[o]].name : "scratch";
-            long long distance = (long long)i - (long long)region->data;
+            size_t width = o < outputs
+                               ? dtype_bytes(worker->part->tensors[worker->part->outputs[o]].dtype)
+                               : 1;
+            long long distance = (long long)i - (long long)region->data, wide = (long long)width;
             snprintf(worker->result->message, sizeof worker->result->message,
-                     "'%s' was written out of bounds, at byte %lld of %lld", name, distance,
-                     (long long)bytes);
+                     "'%s' was written out of bounds, at %s %lld of %lld", name,
+                     o < outputs ? "element" : "byte",
+                     (distance < 0 ? distance - wide + 1 : distance) / wide,
+                     (long long)bytes / wide);
             worker->result->outcome = OUTCOME_OUT_OF_BOUNDS;
             return false;
         }
@@ -360,6 +365,18 @@ static bool explain_mismatch(struct worker *worker, int slot, int draw, bool was
 static const char NOT_DETERMINISTIC[] =
     "the same inputs gave different results, and the task says `deterministic`";
 
+/*
+ * Something was written behind a buffer, where no guard was. Where there is one the same call falls
+ * over it, and the line of the source is known. What was found stays what it is otherwise.
+ */
+static void find_line(struct worker *worker, int draw)
+{
+    struct launch_result kept = *worker->result;
+    fill(worker, 1, &worker->launch->draws[draw], poisons[0], poisons[0]);
+    if (call_slot(worker, 1) || worker->result->outcome != OUTCOME_OUT_OF_BOUNDS)
+        *worker->result = kept;
+}
+
 /* Twice, in the two slots: other addresses, other rubbish, the guard on the other side. */
 static bool check_draw(struct worker *worker, int draw)
 {
@@ -368,8 +385,12 @@ static bool check_draw(struct worker *worker, int draw)
     for (int slot = 0; slot < 2; slot++) {
         unsigned char poison = poisons[(unsigned)(2 * draw + slot) % sizeof poisons];
         fill(worker, slot, &worker->launch->draws[draw], poison, poison);
-        if (!worker_call(worker, slot))
+        if (!worker_call(worker, slot)) {
+            bool lives = worker->process.pid > 0 && !worker->launch->device;
+            if (slot == 0 && lives && worker->result->outcome == OUTCOME_OUT_OF_BOUNDS)
+                find_line(worker, draw);
             return false;
+        }
         struct comparison comparison;
         compare_slot(worker, slot, draw, &comparison);
         if (comparison.worst < worst)
