@@ -20,6 +20,17 @@ static void set_number(struct arena *arena, struct plan_group *plan, const char 
     plan_set(arena, plan, key, slot->values[best]);
 }
 
+/* One block where that is not too long; the decision's values are those the slot has. */
+static int64_t block_of_terms(double terms)
+{
+    const struct plan_slot *slot = contract_slot("block.k");
+    for (int i = 0; i < slot->value_count; i++) {
+        if (atof(slot->values[i]) >= terms)
+            return atoll(slot->values[i]);
+    }
+    return 512;
+}
+
 static void seed_general(const struct contract *contract, struct plan_group *plan)
 {
     const struct skeleton_group *group = contract->group;
@@ -40,7 +51,7 @@ static void seed_general(const struct contract *contract, struct plan_group *pla
     plan_set(arena, plan, "lanes", "columns");
     set_number(arena, plan, "tile.m", rows);
     set_number(arena, plan, "tile.n", vectors * lanes);
-    set_number(arena, plan, "block.k", k <= 768 ? fmax(k, 256) : 512);
+    set_number(arena, plan, "block.k", (double)block_of_terms(fmax(k, 256)));
     /* a panel of columns must serve several panels of rows, and the other way round */
     bool pack_a = !contract->rows_contiguous && n > 2.0 * vectors * lanes;
     bool pack_b = merge || !contract->columns_contiguous || m > 3.0 * rows;
@@ -48,10 +59,11 @@ static void seed_general(const struct contract *contract, struct plan_group *pla
     bool columns = !batch && !alone && n > 4 * m && sets[CONTRACT_N].count > 1;
     bool wide = !columns && m < rows * 2 * used;
     double width = vectors * lanes;
+    double terms = k <= 768 ? (double)block_of_terms(k) : 384;
     double block =
-        columns ? fmax(width, floor(65536.0 / fmin(fmax(k, 256), 768) / width) * width) : 1048576;
+        columns ? fmax(width, floor(65536.0 / fmax(terms, 256) / width) * width) : 1048576;
     if (columns)
-        set_number(arena, plan, "block.k", k <= 768 ? ceil(k / 16) * 16 : 384);
+        set_number(arena, plan, "block.k", terms);
     set_number(arena, plan, "block.n", block);
     set_number(arena, plan, "block.m", pack_a ? 256 : 96);
     plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
@@ -74,17 +86,6 @@ struct search {
     struct contract_decisions best;
     double seconds;
 };
-
-/* One block where that is not too long; the decision's values are those the slot has. */
-static int64_t block_of_terms(double terms)
-{
-    const struct plan_slot *slot = contract_slot("block.k");
-    for (int i = 0; i < slot->value_count; i++) {
-        if (atof(slot->values[i]) >= terms)
-            return atoll(slot->values[i]);
-    }
-    return 512;
-}
 
 static void search_try(struct search *search, struct contract_decisions *d)
 {
