@@ -5,11 +5,27 @@
 
 #include "skeleton/contract.h"
 
-/* Cycles of the tile's loop for one term: additions, loads, the wait for an addition; and a little
- * for every load, since they come from ever further away. */
-static double tile_cycles(double rows, double vectors)
+/* In units of one multiply-add of vectors. Vectors of 64 bytes take the machine's whole width, so
+ * that two single elements are loaded in the time of one addition, and four additions fill the wait
+ * for one; of narrower ones it does two at a time. */
+struct pace {
+    double element; /* loading one */
+    double wait;    /* for the result of an addition */
+    double cycle;   /* one of the machine's */
+};
+
+static struct pace pace_of(const struct contract *contract)
 {
-    return fmax(fmax(rows * vectors, vectors + rows / 2), 4) + 0.1 * (rows / 2 + vectors);
+    bool whole = contract->group->target->vector_bytes >= 64;
+    return whole ? (struct pace){0.5, 4, 1} : (struct pace){1, 8, 2};
+}
+
+/* Of the tile's loop for one term: additions, loads, the wait for an addition; and a little for
+ * every load, since they come from ever further away. */
+static double tile_cycles(struct pace pace, double rows, double vectors)
+{
+    double loads = rows * pace.element + vectors;
+    return fmax(fmax(rows * vectors, loads), pace.wait) + 0.1 * loads;
 }
 
 static double extent_at_binding(const struct contract *contract, int index)
@@ -37,7 +53,8 @@ static double tiles_cost(const struct contract *contract, const struct contract_
 {
     double total = contract_vectors(contract, merged, lanes);
     double tiles = ceil(contract->sets[CONTRACT_M].size / rows) * ceil(total / vectors);
-    double terms = contract->sets[CONTRACT_K].size, cycles = tile_cycles(rows, vectors);
+    double terms = contract->sets[CONTRACT_K].size,
+           cycles = tile_cycles(pace_of(contract), rows, vectors);
     if (choice->atom) { /* an instruction does more, and takes as long as its rate says */
         double slower = contract->group->target->fma * choice->atom->word / choice->rate;
         bool tile = choice->atom->rows > 1;
@@ -158,6 +175,7 @@ static double simple_tile(const struct contract *contract, const struct contract
 {
     double rows = (double)d->rows, vectors = (double)d->vectors, sums = rows * vectors;
     double steps = work->terms, loads, store, further = 0;
+    struct pace pace = pace_of(contract);
     if (d->along) {
         steps = ceil(work->terms / d->lanes);
         loads = vectors * load_cost(d->pack_b, contract->terms_contiguous) +
@@ -168,14 +186,14 @@ static double simple_tile(const struct contract *contract, const struct contract
          * run out */
         bool far =
             !d->pack_b && work->row_panels > 3 && contract->sets[CONTRACT_N].size > 8 * d->lanes;
-        loads =
-            vectors * load_cost(d->pack_b, contract->columns_contiguous) * (far ? 5 : 1) + rows / 2;
+        loads = vectors * load_cost(d->pack_b, contract->columns_contiguous) * (far ? 5 : 1) +
+                rows * pace.element;
         further = d->pack_a || contract->rows_contiguous ? 0 : 1;
         /* one by one; far apart, each is a line of the cache by itself */
         double apart = contract->sets[CONTRACT_M].size > d->lanes ? 5 : 1.5;
         store = sums * (contract->written_contiguous ? 3 : apart * d->lanes);
     }
-    double step = fmax(fmax(sums, loads), 4) + 0.1 * loads + further;
+    double step = fmax(fmax(sums, loads), pace.wait) + 0.1 * loads + further;
     double aside = work->blocks - 1 + (d->shares && d->split_k > 1);
     return steps * step + 30 + store + 3 * sums * aside;
 }
@@ -196,13 +214,15 @@ static double simple_packing(const struct contract *contract, const struct contr
     if (!d->shares && !d->serial && !d->slices)
         cost /= (double)d->split_m;
     double rows_cost = 0;
-    if (d->pack_a)
+    if (d->pack_a && d->along)
+        rows_cost = rows * terms * 1.2;
+    else if (d->pack_a)
         rows_cost = rows * terms * (contract->rows_adjacent ? 4 / (double)d->rows : 1);
     if (d->shares)
         rows_cost *= ceil(columns / (double)d->block_n);
     else if (!d->serial && !d->slices)
         rows_cost /= (double)d->split_n;
-    return cost + rows_cost;
+    return (cost + rows_cost) * pace_of(contract).cycle;
 }
 
 double contract_simple_cost(const struct contract *contract, const struct contract_decisions *d)
