@@ -118,10 +118,20 @@ static void map_align(struct device_map *map)
 /* ---- decisions ---- */
 
 struct map_extents {
-    int64_t inner, outer;     /* elements along the lane chain, and how many such */
-    int smallest, load_bytes; /* bytes of an element; of a point in all loads */
-    int aligned;              /* accesses that vectors of the seed's length fit */
+    int64_t inner, outer;    /* elements along the lane chain, and how many such */
+    int smallest;            /* bytes of an element */
+    int row_bytes, my_bytes; /* of a point in all loads: the same for all rows, or each its own */
+    int aligned;             /* accesses that vectors of the seed's length fit */
 };
+
+/* Whether rows differ in what is loaded: the vectors of a thread are in rows of their own. */
+static bool is_of_row(const struct device_map *map, const struct device_load *load)
+{
+    bool differs = map->chains.count <= 1;
+    for (int i = 0; i < map->chains.count; i++)
+        differs |= i != map->lane && loop_mentions(load->load->offset, map->chains.at[i].variable);
+    return differs;
+}
 
 static struct map_extents map_extents_of(const struct device_map *map)
 {
@@ -140,7 +150,7 @@ static struct map_extents map_extents_of(const struct device_map *map)
     for (size_t i = 0; i < map->loads.count; i++) {
         int bytes = (int)dtype_bytes(map->loads.at[i].buffer->dtype);
         extents.smallest = bytes < extents.smallest ? bytes : extents.smallest;
-        extents.load_bytes += bytes;
+        *(is_of_row(map, &map->loads.at[i]) ? &extents.my_bytes : &extents.row_bytes) += bytes;
     }
     return extents;
 }
@@ -169,6 +179,16 @@ static const char *const LENGTHS[] = {"any", "known"};
 /* Blocks of 256 threads that leave each enough registers to find out where it is. */
 enum { MAP_RESIDENT = 4, MAP_OTHER_REGISTERS = 26, MAP_MOST_REGISTERS = 200 };
 
+static double map_registers(const struct device_map *map)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < map->loads.count; i++)
+        bytes += (double)dtype_bytes(map->loads.at[i].buffer->dtype) * map->elements * map->items;
+    for (int i = 0; i < map->store_count; i++)
+        bytes += (double)dtype_bytes(map->buffers[i]->dtype) * map->elements;
+    return MAP_OTHER_REGISTERS + bytes / 4;
+}
+
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     const struct skeleton_device *device = group->target->device;
@@ -180,11 +200,16 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     while (map.chains.count > 1 && width > 8 && width * elements / 2 >= extents.inner)
         width /= 2;
     /* 64 bytes under way per thread, but enough blocks for all multiprocessors */
-    int64_t items = extents.load_bytes ? 64 / ((int64_t)elements * extents.load_bytes) : 2;
+    int64_t items = extents.my_bytes ? 64 / ((int64_t)elements * extents.my_bytes) : 2;
     int64_t all = extents.inner * extents.outer / elements / threads;
     items = items < 1 ? 1 : items > 8 ? 8 : items;
     while (items > 1 && all / items < 8 * (int64_t)device->units)
         items /= 2;
+    map.elements = elements;
+    for (map.items = (int)items; map.items > 1 && device->unit_registers; map.items /= 2)
+        if (map_registers(&map) * (double)threads * MAP_RESIDENT <= device->unit_registers)
+            break;
+    items = map.items;
     items = device->warp == 1 ? 1 : items; /* a device that is a processor */
     device_slot(group, slots, "threads", "of a block", 32, device->block_threads, threads);
     device_slot(group, slots, "width", "threads side by side along the inner index",
@@ -212,16 +237,6 @@ static void map_decide(struct device_map *map, const struct plan_group *plan)
     map->items = (int)plan_number(plan, "items", 1);
     map->resident = (int)plan_number(plan, "resident", 1);
     map->is_known = map->chains.count > 1 && plan_is(plan, "length", "known");
-}
-
-static double map_registers(const struct device_map *map)
-{
-    double bytes = 0;
-    for (size_t i = 0; i < map->loads.count; i++)
-        bytes += (double)dtype_bytes(map->loads.at[i].buffer->dtype) * map->elements * map->items;
-    for (int i = 0; i < map->store_count; i++)
-        bytes += (double)dtype_bytes(map->buffers[i]->dtype) * map->elements;
-    return MAP_OTHER_REGISTERS + bytes / 4;
 }
 
 static bool map_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -266,8 +281,8 @@ static struct skeleton_cost map_predict(const struct skeleton_group *group,
     launch.blocks = launch.blocks < 1 ? 1 : launch.blocks;
     launch.bytes = device_bytes(&map.nest, map.lane < 0 ? NULL : &map.chains.at[map.lane], points);
     launch.unique = nest_bytes(&map.nest);
-    launch.in_flight =
-        (double)map.elements * map.items * (extents.load_bytes > 4 ? extents.load_bytes : 4);
+    launch.in_flight = (double)map.elements *
+                       fmax(map.items * extents.my_bytes + extents.row_bytes, 4 * map.items);
     for (int i = 0; i < group->stage_count; i++)
         cost.operations += nest_operations(&map.nest, nest_stage(&map.nest, i));
     /* threads that have no element, and the work of each besides the elements' own */
