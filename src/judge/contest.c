@@ -49,8 +49,9 @@ static const double batch_seconds = 3e-4; /* the length of one of them where the
 static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
-static const double long_call = 5e-5;     /* on a device: no longer a matter of where things lie */
-static const double slow_call = 0.1;      /* so long that one makes a round */
+static const double most_cost = 0.9;  /* of a batch: more is a disturbance of the empty kernel's */
+static const double long_call = 5e-5; /* on a device: no longer a matter of where things lie */
+static const double slow_call = 0.1;  /* so long that one makes a round */
 
 /* The contest as it goes on. The last seat is the empty kernel's. */
 struct round {
@@ -285,7 +286,7 @@ static bool warm_up(struct round *round)
             if (!play_turn(round, trial, false, seconds, NULL))
                 return false;
             survey(round, seconds, &fastest, &all);
-            double cost = fmin(seconds[contest->count], 0.9 * fastest);
+            double cost = fmin(seconds[contest->count], most_cost * fastest);
             round->calls =
                 clamp(batch_seconds / ((fastest - cost) / trial), 1, round->buffers.slots);
             if (round->calls <= 4 * trial)
@@ -330,7 +331,8 @@ static void settle_cost(struct round *round)
 static double lap_of(const struct round *round, int c)
 {
     static const double share = 0.1, slack = 30e-6;
-    double host = interval_low(round->seconds[c], round->turns) - round->cost;
+    double low = interval_low(round->seconds[c], round->turns);
+    double host = low - fmin(round->cost, most_cost * low);
     const struct launch_device *device = round->contest->empty_device;
     bool told = device && device->target->sure_clock;
     for (int t = 0; told && t < round->turns; t++)
