@@ -235,7 +235,7 @@ static void jagged_open(const struct skeleton_group *group, struct skeleton_slot
     while (chunk < 4 && atoi(CHUNKS[chunk + 1]) * 16.0 * group->target->threads <= work.segments)
         chunk++;
     slots_add_threads(group, slots, work.bytes, work.operations);
-    slots_add_lanes(group, slots, work.inner * 4 <= lanes ? 1 : lanes);
+    slots_add_lanes(group, slots, work.inner * 4 <= lanes ? 1 : lanes, SLOTS_LANES);
     slots_add(group, slots, "unroll", "vectors that are reduced side by side", UNROLLS, 5, unroll);
     slots_add(group, slots, "chunk", "segments a thread takes at a time", CHUNKS, 5, chunk);
     slots_add(group, slots, "ahead", "rows that data chooses are fetched so many rows before",

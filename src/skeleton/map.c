@@ -115,7 +115,7 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     lanes = shape.inner * 2 <= lanes ? 1 : lanes;
     bool turn = turn_seed(&shape, lanes);
-    slots_add_lanes(group, slots, lanes);
+    slots_add_lanes(group, slots, lanes, SLOTS_LANES);
     slots_add(group, slots, "turn", "squares read along one index, written along another", NO_YES,
               shape.turn >= 0 ? 2 : 1, turn);
     slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);

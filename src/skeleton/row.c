@@ -324,7 +324,9 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     slots_add(group, slots, "side", "lanes along a row, or across rows side by side", SIDES,
               across ? 2 : 1, across);
-    slots_add_lanes(group, slots, lanes);
+    /* Wider vectors the compiler takes apart, in ten times the time: kernels were 2 to 13 times
+     * slower in every table of bench/. */
+    slots_add_lanes(group, slots, lanes, most);
     slots_add(group, slots, "unroll", "vectors of independent accumulators", UNROLLS, 4, unroll);
     slots_add(group, slots, "columns", "accumulators in memory for so many rows side by side",
               COLUMNS, columns_fit(&shape) ? 5 : 1, columns_seed(&shape));

@@ -82,7 +82,7 @@ static void scan_open(const struct skeleton_group *group, struct skeleton_slots 
     while (columns > 0 && atoll(COLUMNS[columns]) * group->target->threads > extent)
         columns--;
     slots_add_threads(group, slots, bytes, nest_operations(&shape.nest, shape.stage));
-    slots_add_lanes(group, slots, shape.length < 4 && !across ? 1 : lanes);
+    slots_add_lanes(group, slots, shape.length < 4 && !across ? 1 : lanes, SLOTS_LANES);
     slots_add(group, slots, "columns", "lines side by side that one thread scans", COLUMNS,
               across ? 6 : 1, columns * across);
     slots_add_stores(group, slots,

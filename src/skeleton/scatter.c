@@ -193,7 +193,7 @@ static void scatter_open(const struct skeleton_group *group, struct skeleton_slo
               "threads share an index that is a place of the target, or ranges of one that data "
               "chooses, or have copies of the target",
               PARALLEL, 4, seed);
-    slots_add_lanes(group, slots, lanes);
+    slots_add_lanes(group, slots, lanes, SLOTS_LANES);
 }
 
 static bool scatter_legal(const struct skeleton_group *group, const struct plan_group *plan,

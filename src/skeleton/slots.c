@@ -33,15 +33,16 @@ void slots_add_threads(const struct skeleton_group *group, struct skeleton_slots
     slots_add(group, slots, "threads", "how many threads share the work", VALUES, 2, worth);
 }
 
-void slots_add_lanes(const struct skeleton_group *group, struct skeleton_slots *slots, int seed)
+void slots_add_lanes(const struct skeleton_group *group, struct skeleton_slots *slots, int seed,
+                     int most)
 {
     static const char *const VALUES[] = {"1", "2", "4", "8", "16", "32"};
-    int chosen = 0;
+    int chosen = 0, count = 0;
     for (int i = 0; i < 6; i++) {
-        if (atoi(VALUES[i]) <= seed)
-            chosen = i;
+        chosen = atoi(VALUES[i]) <= seed ? i : chosen;
+        count = atoi(VALUES[i]) <= most ? i + 1 : count;
     }
-    slots_add(group, slots, "lanes", "elements computed side by side in a vector", VALUES, 6,
+    slots_add(group, slots, "lanes", "elements computed side by side in a vector", VALUES, count,
               chosen);
 }
 

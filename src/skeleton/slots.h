@@ -11,8 +11,10 @@ void slots_add(const struct skeleton_group *group, struct skeleton_slots *slots,
 /* `threads` 1 or all: all when there is enough to do for them. */
 void slots_add_threads(const struct skeleton_group *group, struct skeleton_slots *slots,
                        double bytes, double operations);
-/* `lanes` up to what the target's vectors hold twice. */
-void slots_add_lanes(const struct skeleton_group *group, struct skeleton_slots *slots, int seed);
+enum { SLOTS_LANES = 32 };
+/* `lanes` up to `most`. */
+void slots_add_lanes(const struct skeleton_group *group, struct skeleton_slots *slots, int seed,
+                     int most);
 /* `stores` cached or streaming. */
 void slots_add_stores(const struct skeleton_group *group, struct skeleton_slots *slots,
                       bool streaming);

@@ -160,7 +160,7 @@ static void window_open(const struct skeleton_group *group, struct skeleton_slot
         return;
     double count = window_results(group, window.stage);
     slots_add_threads(group, slots, count * 8, count * (double)window.size * 2);
-    slots_add_lanes(group, slots, group->target->vector_bytes / window.sum.element);
+    slots_add_lanes(group, slots, group->target->vector_bytes / window.sum.element, SLOTS_LANES);
 }
 
 static bool window_legal(const struct skeleton_group *group, const struct plan_group *plan,
