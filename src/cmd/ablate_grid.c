@@ -17,6 +17,7 @@ struct grid_slot {
     const char *values[GRID_VALUES];
     int count;
     struct plan_slot open;
+    uint64_t rank;
 };
 
 struct grid {
@@ -64,17 +65,19 @@ static void open_slots(struct grid *grid)
     }
 }
 
-/* One more value of a decision; false: it cannot be. */
-static bool grow_slot(const struct grid *grid, struct grid_slot *slot, const char *value)
+static bool has_value(const struct grid_slot *slot, const char *value)
 {
-    if (slot->count == GRID_VALUES || strcmp(slot->values[0], value) == 0)
-        return false;
+    for (int i = 0; i < slot->count; i++)
+        if (strcmp(slot->values[i], value) == 0)
+            return true;
+    return false;
+}
+
+static bool is_legal_with(const struct grid *grid, const struct grid_slot *slot, const char *value)
+{
     struct plan *plan = plan_copy(grid->arena, grid->base);
     plan_set(grid->arena, &plan->groups[slot->group], slot->key, value);
-    if (!is_legal(grid, plan))
-        return false;
-    slot->values[slot->count++] = value;
-    return true;
+    return is_legal(grid, plan);
 }
 
 static int combinations(const struct grid *grid)
@@ -85,40 +88,55 @@ static int combinations(const struct grid *grid)
     return product;
 }
 
-struct addition { /* a value that may be added */
-    int slot, value;
-    uint64_t rank;
-};
-
-static int compare_ranks(const void *a, const void *b)
+static uint64_t rank_of(const struct grid *grid, const struct grid_slot *slot, const char *value)
 {
-    const struct addition *x = a, *y = b;
+    const char *name = arena_printf(grid->arena, "%d %s %s %s", slot->group,
+                                    grid->base->groups[slot->group].skeleton, slot->key, value);
+    return hash_bytes(name, strlen(name), 0x9f1d);
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+    const struct grid_slot *x = a, *y = b;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+/* One more value of a decision, that of the lowest rank. */
+static bool grow_slot(const struct grid *grid, struct grid_slot *slot)
+{
+    const char *chosen = NULL;
+    uint64_t lowest = UINT64_MAX;
+    for (int i = 0; i < slot->open.value_count && slot->count < GRID_VALUES; i++) {
+        const char *value = slot->open.values[i];
+        uint64_t rank = rank_of(grid, slot, value);
+        if (rank < lowest && !has_value(slot, value) && is_legal_with(grid, slot, value)) {
+            lowest = rank;
+            chosen = value;
+        }
+    }
+    if (chosen)
+        slot->values[slot->count++] = chosen;
+    return chosen != NULL;
+}
+
 /*
- * Values are added while there are fewer combinations than wanted, in an order that is drawn, but
- * from their names alone: tables of one op at two sizes have the same decisions in them.
+ * Values are added in turns, one to each decision, while there are fewer combinations than wanted.
+ * The order is drawn, but from names alone: tables of one op at two sizes have the same decisions
+ * in them. In turns, since many decisions with few values are more of a landscape than few with
+ * many.
  */
 static void grow(struct grid *grid, int most)
 {
-    struct additions VECTOR(struct addition) all = {0};
-    for (int s = 0; s < grid->count; s++)
-        for (int v = 0; v < grid->slots[s].open.value_count; v++) {
-            const struct grid_slot *slot = &grid->slots[s];
-            const char *name = arena_printf(grid->arena, "%d %s %s %s", slot->group,
-                                            grid->base->groups[slot->group].skeleton, slot->key,
-                                            slot->open.values[v]);
-            struct addition addition = {s, v, hash_bytes(name, strlen(name), 0x9f1d)};
-            vector_push(grid->arena, &all, addition);
+    for (int i = 0; i < grid->count; i++)
+        grid->slots[i].rank = rank_of(grid, &grid->slots[i], "");
+    if (grid->count > 1)
+        qsort(grid->slots, (size_t)grid->count, sizeof *grid->slots, compare_slots);
+    for (int turn = 1; turn < GRID_VALUES; turn++)
+        for (int i = 0; i < grid->count; i++) {
+            struct grid_slot *slot = &grid->slots[i];
+            if (slot->count == turn && grow_slot(grid, slot) && combinations(grid) > most)
+                slot->count--;
         }
-    if (all.count > 1)
-        qsort(all.at, all.count, sizeof *all.at, compare_ranks);
-    for (size_t i = 0; i < all.count; i++) {
-        struct grid_slot *slot = &grid->slots[all.at[i].slot];
-        if (grow_slot(grid, slot, slot->open.values[all.at[i].value]) && combinations(grid) > most)
-            slot->count--;
-    }
 }
 
 static void take(struct ablate_grid *out, struct plan *plan)

@@ -111,7 +111,10 @@ static struct table *make_table(struct survey *survey, const char *text)
     for (size_t i = 0; i < search->nodes.count; i++) {
         const struct search_node *node = search->nodes.at[i];
         struct text plan = text_new(arena);
-        if (!node->record.judged)
+        /* below what the machine can do: a mistake, and not to be the best of a table */
+        bool doubtful =
+            node->record.floor > 0 && node->record.microseconds < 0.9 * node->record.floor;
+        if (!node->record.judged || doubtful)
             continue;
         plan_print(&plan, node->plan, search->program->graph);
         struct table_row row = {.plan = plan.at,
