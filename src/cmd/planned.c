@@ -320,8 +320,9 @@ bool planned_pins_concern(struct planned *planned)
         if (found)
             continue;
         struct error *error = errors_add(&invocation->errors, ERROR_PLAN_PIN, (struct place){0},
-                                         "no plan has a decision '%s'", pin->place);
-        error_hint(error, "'smelt plan' without pins shows the groups and their decisions");
+                                         "with these pins no plan has a decision '%s'", pin->place);
+        error_hint(error,
+                   "'smelt plan --explain' without pins shows groups, decisions and their values");
         return false;
     }
     return true;

@@ -41,8 +41,8 @@ static const double rest_ratio = 3;  /* a baseline that is so much slower is kno
 /*
  * Of the fastest contestant's batches in a round, at least. Launching takes some 2 ms of each, and
  * what differs from launch to launch only more launches make up for; but how low the low end of a
- * few batches is differs more. In half a second rounds of this length leave intervals narrower by a
- * quarter than rounds half as long (docs/results/judge-timing.md).
+ * few batches is differs more. On a loaded machine rounds of this length left narrower intervals
+ * than rounds half as long; on an idle one no difference was shown (docs/results/judge-timing.md).
  */
 static const double round_seconds = 6e-3;
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
