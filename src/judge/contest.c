@@ -41,12 +41,12 @@ static const double rest_ratio = 3;  /* a baseline that is so much slower is kno
 /*
  * Of the fastest contestant's batches in a round, at least. Launching takes some 2 ms of each, and
  * what differs from launch to launch only more launches make up for; but how low the low end of a
- * few batches is differs more. On a loaded machine rounds of this length left narrower intervals
- * than rounds half as long; on an idle one no difference was shown (docs/results/judge-timing.md).
+ * few batches is differs more. So the rounds that everybody plays are short, which is enough for
+ * losers and for what is steady, and those after them long (docs/results/judge-timing.md).
  */
-static const double round_seconds = 6e-3;
+static const double round_seconds = 3e-3, late_round_seconds = 6e-3;
 static const double batch_seconds = 3e-4; /* the length of one of them where there are calls */
-static const double fair_seconds = 0.5;   /* after which somebody without patience is content */
+static const double fair_seconds = 0.4;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
 static const double most_cost = 0.9;  /* of a batch: more is a disturbance of the empty kernel's */
@@ -317,7 +317,8 @@ static bool warm_up(struct round *round)
             return false;
     survey(round, seconds, &fastest, &all);
     double share = contest->seconds / CONTEST_LEAST_ROUNDS;
-    round->turns = clamp(round_seconds / fastest, LEAST_TURNS, MOST_TURNS);
+    double length = round->number < CONTEST_LEAST_ROUNDS ? round_seconds : late_round_seconds;
+    round->turns = clamp(length / fastest, LEAST_TURNS, MOST_TURNS);
     if (round->turns * all > share)
         round->turns = clamp(share / all, fastest > slow_call ? 1 : LEAST_TURNS - 2, round->turns);
     return true;
