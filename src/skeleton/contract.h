@@ -248,6 +248,8 @@ void contract_along_store(struct contract_code *code, struct loop_block *block,
 struct contract_tile {
     loop_value row_panel, column_panel;
     loop_value first, terms; /* of the sum */
+    /* what was found outside of the loop over rows; NULL: nothing, or terms run in lanes */
+    const struct contract_columns *columns;
 };
 
 /* contract_words.c: panels of words, and sums of their products */

@@ -204,10 +204,13 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     contract_tiles_begin(code, inner);
     struct loop_block *over =
         loop_for(inner, LOOP_SERIAL, "column_panel", loop_of(arena, from), to, NULL, &column);
+    struct contract_columns places;
+    contract_open_columns(code, over, loop_of(arena, column), &places);
     struct loop_block *tiles =
         loop_for(over, LOOP_SERIAL, "row_panel", zero, code->row_panels, NULL, &row);
     loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
+    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms,
+                                 &places};
     contract_tile(code, tiles, &tile);
     contract_tiles_end(code, inner);
 }

@@ -103,11 +103,15 @@ static void tiles_loop(struct contract_code *code, struct loop_block *block, str
     struct loop_variable *row, *column;
     struct loop_block *over =
         loop_for(block, LOOP_SERIAL, "column_panel", columns.from, columns.to, NULL, &column);
+    struct contract_columns places;
+    if (!code->along)
+        contract_open_columns(code, over, loop_of(arena, column), &places);
     struct loop_block *tiles =
         loop_for(over, LOOP_SERIAL, "row_panel", rows.from, rows.to, NULL, &row);
     loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows,
                                       (int)contract_column_width(code)));
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms};
+    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms,
+                                 code->along ? NULL : &places};
     contract_tile(code, tiles, &tile);
 }
 
@@ -212,7 +216,7 @@ static void share_join(struct contract_code *code, struct loop_block *block)
         loop_for(block, LOOP_PARALLEL, "row_panel", zero, code->row_panels, NULL, &row);
     struct loop_block *body =
         loop_for(over, LOOP_PARALLEL, "column_panel", zero, code->column_panels, NULL, &column);
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), zero, zero};
+    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), zero, zero, NULL};
     contract_tile_join(code, body, &tile);
 }
 

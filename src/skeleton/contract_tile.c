@@ -267,7 +267,10 @@ static loop_value tile_open(struct contract_code *code, struct loop_block *block
     int count = code->rows * code->vectors;
     loop_value zero = loop_number(arena, 0, code->contract->dtype), whole = NULL;
     if (!code->along) {
-        contract_open_columns(code, block, tile->at->column_panel, &tile->columns);
+        if (tile->at->columns)
+            tile->columns = *tile->at->columns;
+        else
+            contract_open_columns(code, block, tile->at->column_panel, &tile->columns);
         whole = tile_is_whole(code, tile);
     }
     tile->sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
