@@ -76,12 +76,20 @@
            ", (words)value);"                                                    \
            "\n"
 
-#define PARTS_256(types, letter, first, mask)                               \
-    {"read_part", types, 32, READ_PART_OR(LOAD_256(letter, first))},        \
-        {"write_part", types, 32, WRITE_PART_OR(STORE_256(letter, first))}, \
-        {"read_masked", types, 32, READ_MASKED_OR(LOAD_256(letter, mask))}, \
-    {                                                                       \
-        "write_masked", types, 32, WRITE_MASKED_OR(STORE_256(letter, mask)) \
+/* AMD's take a masked store for a dozen cycles of microcode, of whole vectors, too. */
+#define STORE_PART_256(letter, first)                                                       \
+    NARROW "    if (count >= $N)\n"                                                         \
+           "        $V_write(at, value);\n"                                                 \
+           "    else\n"                                                                     \
+           "        __builtin_ia32_maskstore" letter "256((words *)at, (words)" first ",\n" \
+           "                                     (words)value);\n"
+
+#define PARTS_256(types, letter, first, mask)                                    \
+    {"read_part", types, 32, READ_PART_OR(LOAD_256(letter, first))},             \
+        {"write_part", types, 32, WRITE_PART_OR(STORE_PART_256(letter, first))}, \
+        {"read_masked", types, 32, READ_MASKED_OR(LOAD_256(letter, mask))},      \
+    {                                                                            \
+        "write_masked", types, 32, WRITE_MASKED_OR(STORE_256(letter, mask))      \
     }
 #define READ_PART READ_PART_OR("")
 #define WRITE_PART WRITE_PART_OR("")
