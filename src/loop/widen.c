@@ -234,10 +234,25 @@ static loop_value stretch_half(const struct widening *by, loop_value load, int64
     return loop_substitute(arena, half, element, loop_integer(arena, first));
 }
 
+/* All lanes are there: what lies between the first and the last may be read, nothing beyond, so the
+ * second half ends with the last. */
+static loop_value widen_every_second_whole(const struct widening *by, loop_value load)
+{
+    struct arena *arena = by->arena;
+    loop_value further = loop_add(arena, load->offset, loop_integer(arena, by->lanes - 1));
+    int *pattern = arena_array(arena, (size_t)by->lanes, sizeof *pattern);
+    for (int i = 0; i < by->lanes; i++)
+        pattern[i] = i < by->lanes / 2 ? 2 * i : 2 * i + 1;
+    return loop_shuffle(arena, loop_load(arena, load->buffer, load->offset, by->lanes),
+                        loop_load(arena, load->buffer, further, by->lanes), pattern, by->lanes);
+}
+
 static loop_value widen_every_second(const struct widening *by, loop_value load)
 {
     if (load->otherwise || load->count)
         return NULL;
+    if (!load->mask && !by->count)
+        return widen_every_second_whole(by, load);
     loop_value low = stretch_half(by, load, 0), high = stretch_half(by, load, by->lanes);
     if (!low || !high)
         return NULL;

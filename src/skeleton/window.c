@@ -3,11 +3,13 @@
  * convolutions, pooling, short filters. The window is written out, so its size must be known.
  *
  *     for everything else outside                                  <- threads
- *         for vectors of the innermost index                       (masks are made here)
- *             for lines: those near an edge with all guards, those inside without
- *                 the whole window, combined in a register; what follows; the store
+ *         for lines, for vectors of the innermost index that are inside
+ *             the whole window, combined in a register; what follows; the store
+ *         for vectors at the edges                                 (masks are made here)
+ *             for lines: the same, of lanes that exist
  *
- * What is read again for the next line is in the first-level cache.
+ * Lines near an edge have loops of their own, with all guards. What is read again for the next line
+ * is in the first-level cache.
  */
 #include <math.h>
 #include <stdio.h>
@@ -194,11 +196,11 @@ static struct skeleton_cost window_predict(const struct skeleton_group *group,
     return cost;
 }
 
-/* ---- lines that need no guards ---- */
+/* ---- lines and lanes that need no guards ---- */
 
-struct inside { /* lines from..to-1 are such that these conditions hold */
+struct inside { /* values of `along` from..to-1 are such that these conditions hold */
     struct arena *arena;
-    const struct loop_variable *line, *lane;
+    const struct loop_variable *along, *other;
     loop_value from, to;
 };
 
@@ -212,24 +214,24 @@ static bool stays(loop_value step)
     return step && step->op == LOOP_INTEGER && step->integer == 0;
 }
 
-/* a < b or a <= b where one side goes up with the lines: true from some line on, or up to one. */
+/* a < b or a <= b where one side goes up: true from some value on, or up to one. */
 static bool solve(struct inside *inside, loop_value condition)
 {
     struct arena *arena = inside->arena;
     bool strict = condition->apply == IR_LT;
     loop_value one = loop_integer(arena, 1), zero = loop_integer(arena, 0);
-    loop_value left = loop_step(arena, condition->a, inside->line);
-    loop_value right = loop_step(arena, condition->b, inside->line);
-    loop_value a = loop_substitute(arena, condition->a, inside->line, zero);
-    loop_value b = loop_substitute(arena, condition->b, inside->line, zero);
-    if (rises(left) && stays(right)) { /* a + line * step < b */
+    loop_value left = loop_step(arena, condition->a, inside->along);
+    loop_value right = loop_step(arena, condition->b, inside->along);
+    loop_value a = loop_substitute(arena, condition->a, inside->along, zero);
+    loop_value b = loop_substitute(arena, condition->b, inside->along, zero);
+    if (rises(left) && stays(right)) { /* a + along * step < b */
         loop_value room = loop_sub(arena, b, a);
         room = strict ? loop_sub(arena, room, one) : room;
         room = loop_apply(arena, IR_FLOORDIV, room, left, NULL);
         inside->to = loop_min(arena, inside->to, loop_add(arena, room, one));
         return true;
     }
-    if (stays(left) && rises(right)) { /* a < b + line * step */
+    if (stays(left) && rises(right)) { /* a < b + along * step */
         loop_value room = loop_sub(arena, a, b);
         room = strict ? room : loop_sub(arena, room, one);
         room = loop_apply(arena, IR_FLOORDIV, room, right, NULL);
@@ -242,15 +244,15 @@ static bool solve(struct inside *inside, loop_value condition)
 static bool is_guard(const struct inside *inside, loop_value value)
 {
     return value->op == LOOP_APPLY && (value->apply == IR_LT || value->apply == IR_LE) &&
-           value->a->type.dtype == DTYPE_I64 && loop_mentions(value, inside->line) &&
-           !loop_mentions(value, inside->lane);
+           value->a->type.dtype == DTYPE_I64 && loop_mentions(value, inside->along) &&
+           !loop_mentions(value, inside->other);
 }
 
-/* The value as it is on lines inside: conditions that hold there are left out, and narrow them. */
+/* The value as it is inside: conditions that hold there are left out, and narrow it. */
 static loop_value without_guards(struct inside *inside, loop_value value)
 {
     struct arena *arena = inside->arena;
-    if (!value || !loop_mentions(value, inside->line))
+    if (!value || !loop_mentions(value, inside->along))
         return value;
     if (is_guard(inside, value) && solve(inside, value))
         return loop_bool(arena, true);
@@ -267,11 +269,19 @@ static loop_value without_guards(struct inside *inside, loop_value value)
 
 /* ---- loops ---- */
 
+struct span { /* of lines, or of columns in whole vectors: from..to-1 of 0..end-1 are inside */
+    loop_value from, to, end;
+    loop_value step; /* NULL: 1 */
+    bool guarded;    /* of lines: there are guards that others need */
+};
+
 struct window_code {
     const struct window *window;
     struct contract_code code;
     const struct loop_variable *line; /* stands for the line */
     int lanes;
+    struct span lines, columns;
+    loop_value forms[2][2]; /* of the window: lines, columns inside or not */
 };
 
 /* The window at the place that is open, as scalars. */
@@ -297,61 +307,134 @@ static loop_value window_value(struct window_code *lowering)
     return whole;
 }
 
-static void window_lines(struct window_code *lowering, struct loop_block *block,
-                         const struct skeleton_lanes *lanes, loop_value value, loop_value from,
-                         loop_value to)
+/* A loop over the places inside, or over those on both sides of them. */
+static struct loop_block *span_loop(struct loop_block *block, const char *name,
+                                    const struct span *span, bool inside, loop_value *place)
+{
+    struct arena *arena = block->arena;
+    struct loop_variable *counter;
+    if (inside) {
+        block = loop_for(block, LOOP_SERIAL, name, span->from, span->to, span->step, &counter);
+        *place = loop_of(arena, counter);
+        return block;
+    }
+    loop_value gap = loop_sub(arena, span->to, span->from);
+    block = loop_for(block, LOOP_SERIAL, "outer", loop_integer(arena, 0),
+                     loop_sub(arena, span->end, gap), span->step, &counter);
+    loop_value before = loop_less(arena, loop_of(arena, counter), span->from);
+    loop_value after = loop_add(arena, loop_of(arena, counter), gap);
+    after = loop_select(arena, before, loop_of(arena, counter), after);
+    *place = loop_of(arena, loop_let(block, name, after));
+    return block;
+}
+
+/* A vector of results, the lanes in place already. */
+static void window_store(struct window_code *lowering, struct loop_block *block,
+                         const struct skeleton_lanes *lanes, loop_value value, loop_value line)
 {
     struct arena *arena = lowering->code.arena;
-    struct loop_variable *counter;
-    struct skeleton_values *values = &lowering->code.values;
-    const struct loop_variable *line = lowering->line;
+    int index = lowering->window->line;
+    value = loop_substitute(arena, value, lowering->line, line);
+    skeleton_share(block, &value, 1);
+    value = loop_of(arena, loop_let(block, "whole", loop_splat(arena, value, lanes->lanes)));
+    if (index != IR_NONE)
+        lowering->code.values.indices[index] = line;
+    contract_finish(&lowering->code, block, value, lanes);
+    if (index != IR_NONE)
+        lowering->code.values.indices[index] = loop_of(arena, lowering->line);
+}
+
+static loop_value window_widen(struct window_code *lowering, loop_value value,
+                               const struct skeleton_lanes *lanes)
+{
+    struct arena *arena = lowering->code.arena;
     value = loop_widen(arena, value, lanes->variable, lanes->lanes, lanes->count);
-    value = loop_substitute(arena, value, lanes->variable, lanes->from);
-    skeleton_hoist(block, &line, 1, &value, 1);
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "line", from, to, NULL, &counter);
-    value = loop_substitute(arena, value, line, loop_of(arena, counter));
-    skeleton_share(body, &value, 1);
-    value = loop_of(arena, loop_let(body, "whole", loop_splat(arena, value, lanes->lanes)));
-    if (lowering->window->line != IR_NONE)
-        values->indices[lowering->window->line] = loop_of(arena, counter);
-    contract_finish(&lowering->code, body, value, lanes);
-    if (lowering->window->line != IR_NONE)
-        values->indices[lowering->window->line] = loop_of(arena, line);
+    return loop_substitute(arena, value, lanes->variable, lanes->from);
+}
+
+/* Columns at the edges: vector by vector, so that which lanes are read is found out once for all
+ * lines. */
+static void window_edges(struct window_code *lowering, struct loop_block *block)
+{
+    struct arena *arena = lowering->code.arena;
+    loop_value column, line, lanes = loop_integer(arena, lowering->lanes);
+    struct loop_block *body = span_loop(block, "column", &lowering->columns, false, &column);
+    loop_value count = loop_min(arena, loop_sub(arena, lowering->columns.end, column), lanes);
+    count = loop_of(arena, loop_let(body, "count", count));
+    struct skeleton_lanes along = {lowering->code.lane, lowering->lanes, column,
+                                   lowering->lanes == 1 ? NULL : count};
+    for (int inside = !lowering->lines.guarded; inside < 2; inside++) {
+        loop_value value = window_widen(lowering, lowering->forms[inside][0], &along);
+        skeleton_hoist(body, &lowering->line, 1, &value, 1);
+        struct loop_block *lines = span_loop(body, "line", &lowering->lines, inside, &line);
+        window_store(lowering, lines, &along, value, line);
+    }
+}
+
+/* Columns inside: whole vectors, line by line as they lie in memory. */
+static void window_middle(struct window_code *lowering, struct loop_block *block)
+{
+    loop_value column, line;
+    for (int inside = !lowering->lines.guarded; inside < 2; inside++) {
+        struct loop_block *lines = span_loop(block, "line", &lowering->lines, inside, &line);
+        struct loop_block *body = span_loop(lines, "column", &lowering->columns, true, &column);
+        struct skeleton_lanes along = {lowering->code.lane, lowering->lanes, column, NULL};
+        loop_value value = window_widen(lowering, lowering->forms[inside][1], &along);
+        window_store(lowering, body, &along, value, line);
+    }
+}
+
+static loop_value whole_vectors(struct arena *arena, loop_value places, int64_t lanes)
+{
+    loop_value by = loop_integer(arena, lanes);
+    return loop_mul(arena, loop_apply(arena, IR_FLOORDIV, places, by, NULL), by);
+}
+
+static void span_lines(struct window_code *lowering, struct loop_block *block, loop_value lines)
+{
+    struct arena *arena = lowering->code.arena;
+    const struct loop_variable *lane = lowering->code.lane;
+    struct inside inside = {arena, lowering->line, lane, loop_integer(arena, 0), lines};
+    for (int i = 0; i < 2; i++) /* they are the same guards */
+        lowering->forms[1][i] = without_guards(&inside, lowering->forms[0][i]);
+    struct span *span = &lowering->lines;
+    *span = (struct span){.end = lines};
+    span->guarded = !loop_equal(lowering->forms[0][0], lowering->forms[1][0]);
+    span->from = loop_of(arena, loop_let(block, "inside", loop_min(arena, inside.from, lines)));
+    span->to = loop_apply(arena, IR_MAX, inside.to, span->from, NULL);
+    span->to = loop_of(arena, loop_let(block, "outside", span->to));
+}
+
+static void span_columns(struct window_code *lowering, struct loop_block *block, loop_value columns)
+{
+    struct arena *arena = lowering->code.arena;
+    loop_value zero = loop_integer(arena, 0), last = loop_integer(arena, lowering->lanes - 1);
+    struct inside inside = {arena, lowering->code.lane, lowering->line, zero, columns};
+    lowering->forms[0][1] = without_guards(&inside, lowering->forms[0][0]);
+    struct span *span = &lowering->columns;
+    *span = (struct span){.end = columns, .step = loop_integer(arena, lowering->lanes)};
+    span->to = loop_apply(arena, IR_MAX, inside.to, zero, NULL);
+    span->to = whole_vectors(arena, span->to, lowering->lanes);
+    span->to = loop_of(arena, loop_let(block, "columns_to", span->to));
+    span->from = whole_vectors(arena, loop_add(arena, inside.from, last), lowering->lanes);
+    span->from = loop_min(arena, span->from, span->to);
+    span->from = loop_of(arena, loop_let(block, "columns_from", span->from));
 }
 
 static void window_vectors(struct window_code *lowering, struct loop_block *block)
 {
     const struct window *window = lowering->window;
     const struct ir_part *part = window->sum.group->part;
-    struct arena *arena = lowering->code.arena;
     struct skeleton_values *values = &lowering->code.values;
-    loop_value zero = loop_integer(arena, 0), lanes = loop_integer(arena, lowering->lanes);
-    loop_value extent = skeleton_size(values, part->indices[window->lane].extent);
-    loop_value lines = window->line == IR_NONE
-                           ? loop_integer(arena, 1)
-                           : skeleton_size(values, part->indices[window->line].extent);
-    loop_value value = window_value(lowering);
     const struct loop_variable *moving[] = {lowering->line, lowering->code.lane};
-    struct inside inside = {arena, lowering->line, lowering->code.lane, zero, lines};
-    loop_value free = without_guards(&inside, value);
-    skeleton_hoist(block, moving, 2, &value, 1);
-    skeleton_hoist(block, moving, 2, &free, 1);
-    loop_value from =
-        loop_of(arena, loop_let(block, "inside", loop_min(arena, inside.from, lines)));
-    loop_value to = loop_apply(arena, IR_MAX, inside.to, from, NULL);
-    to = loop_of(arena, loop_let(block, "outside", to));
-    struct loop_variable *counter;
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "column", zero, extent, lanes, &counter);
-    loop_value count = loop_sub(arena, extent, loop_of(arena, counter));
-    count = loop_of(arena, loop_let(body, "count", loop_min(arena, count, lanes)));
-    struct skeleton_lanes along = {lowering->code.lane, lowering->lanes, loop_of(arena, counter),
-                                   lowering->lanes == 1 ? NULL : count};
-    bool guarded = !loop_equal(value, free);
-    if (guarded)
-        window_lines(lowering, body, &along, value, zero, from);
-    window_lines(lowering, body, &along, free, guarded ? from : zero, guarded ? to : lines);
-    if (guarded)
-        window_lines(lowering, body, &along, value, to, lines);
+    lowering->forms[0][0] = window_value(lowering);
+    skeleton_hoist(block, moving, 2, &lowering->forms[0][0], 1);
+    span_columns(lowering, block, skeleton_size(values, part->indices[window->lane].extent));
+    span_lines(lowering, block,
+               window->line == IR_NONE ? loop_integer(lowering->code.arena, 1)
+                                       : skeleton_size(values, part->indices[window->line].extent));
+    window_middle(lowering, block);
+    window_edges(lowering, block);
 }
 
 static void window_lower(const struct skeleton_group *group, const struct plan_group *plan,
