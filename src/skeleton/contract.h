@@ -26,6 +26,7 @@ enum {
     CONTRACT_MAX_ROWS = 32,
     CONTRACT_MAX_VECTORS = 8,
     CONTRACT_MAX_SHARES = 256, /* of one product */
+    CONTRACT_SPARE_TERMS = 1,  /* room after a panel of rows, for vectors wider than those */
 };
 
 enum contract_set {
@@ -220,12 +221,23 @@ loop_value contract_row(struct contract_code *code, loop_value panel, loop_value
 void contract_open_digits(struct contract_code *code, struct loop_block *block, const int *indices,
                           int count, loop_value number);
 
+/* contract_inside.c */
+/* Whether the second factor, a load, needs no guards in the panel, whatever the term. NULL: that is
+ * not known, or it has none. The indices of terms are others then. */
+loop_value contract_columns_inside(struct contract_code *code,
+                                   const struct contract_columns *columns);
+
 /* contract_pack.c */
+enum loop_kind contract_shared_loop(const struct contract_code *code);
+/* Whether the value is an element in memory, and the next one for the next value of the variable.
+ */
+bool contract_steps_by_one(loop_value value, const struct loop_variable *variable,
+                           struct arena *arena);
+/* As many vectors as they have lanes: a square turned over. */
+void contract_transpose(struct contract_code *code, struct loop_block *block, loop_value *vectors);
 int64_t contract_column_width(const struct contract_code *code); /* elements of a term, packed */
 loop_value contract_row_place(struct contract_code *code, loop_value panel, loop_value term);
 loop_value contract_column_place(struct contract_code *code, loop_value panel, loop_value term);
-void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
-                        loop_value terms);
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
                            loop_value first, loop_value terms);
 
@@ -251,6 +263,10 @@ struct contract_tile {
     /* what was found outside of the loop over rows; NULL: nothing, or terms run in lanes */
     const struct contract_columns *columns;
 };
+
+/* contract_rows.c */
+void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
+                        loop_value terms);
 
 /* contract_words.c: panels of words, and sums of their products */
 /* What the choice changes of what was decided. */

@@ -129,13 +129,13 @@ static void make_panels(struct contract_code *code, const struct sizes *sizes)
 {
     struct arena *arena = code->arena;
     int64_t shares = code->split_m * code->split_n * code->split_k;
-    const struct ir_size *terms = size_of(arena, code->block_k);
+    const struct ir_size *terms = code->whole_rows ? sizes->k : size_of(arena, code->block_k);
     enum dtype dtype = code->contract->dtype;
+    terms = ir_size_make(arena, IR_SIZE_ADD, terms, size_of(arena, CONTRACT_SPARE_TERMS));
     if (code->pack_a)
         code->a = scratch(code, "rows", dtype,
                           ir_size_make(arena, IR_SIZE_MUL,
-                                       code->shares ? sizes->room_a : sizes->row_panels,
-                                       code->whole_rows ? sizes->k : terms),
+                                       code->shares ? sizes->room_a : sizes->row_panels, terms),
                           sizes, code->rows, shares);
     if (code->pack_b && !code->whole_rows)
         code->b =

@@ -7,7 +7,7 @@
  */
 #include "skeleton/contract.h"
 
-static enum loop_kind shared_loop(const struct contract_code *code)
+enum loop_kind contract_shared_loop(const struct contract_code *code)
 {
     return code->slices || code->serial || code->shares ? LOOP_SERIAL : LOOP_PARALLEL;
 }
@@ -35,6 +35,7 @@ loop_value contract_row_place(struct contract_code *code, loop_value panel, loop
 {
     struct arena *arena = code->arena;
     loop_value length = code->whole_rows ? code->k : loop_integer(arena, code->block_k);
+    length = loop_add(arena, length, loop_integer(arena, CONTRACT_SPARE_TERMS));
     panel = panel_number(code, panel, code->row_panels, code->row_from, code->room_a);
     loop_value at = loop_mul(arena, panel, length);
     at = loop_add(arena, at, term);
@@ -49,72 +50,6 @@ loop_value contract_column_place(struct contract_code *code, loop_value panel, l
     loop_value room = code->column_terms ? code->column_terms : loop_integer(arena, code->block_k);
     loop_value at = loop_mul(arena, panel, room);
     return loop_mul(arena, loop_add(arena, at, term), loop_integer(arena, width));
-}
-
-/* Rows next to each other in memory: all rows of the panel are loaded at once. */
-static bool rows_are_neighbours(struct contract_code *code, struct loop_block *block,
-                                struct loop_variable *row)
-{
-    if (code->contract->sets[CONTRACT_M].count != 1)
-        return false;
-    contract_open_set(code, block, CONTRACT_M, loop_of(code->arena, row));
-    loop_value value = contract_factor(code, false);
-    if (value->op != LOOP_LOAD || value->mask)
-        return false;
-    loop_value step = loop_step(code->arena, value->offset, row);
-    return step && step->op == LOOP_INTEGER && step->integer == 1;
-}
-
-static int power_of_two(int least)
-{
-    int power = 1;
-    while (power < least)
-        power *= 2;
-    return power;
-}
-
-void contract_pack_rows(struct contract_code *code, struct loop_block *block, loop_value first,
-                        loop_value terms)
-{
-    struct arena *arena = code->arena;
-    struct loop_variable *panel, *term, *row = arena_new(arena, struct loop_variable);
-    if (code->atom) {
-        contract_pack_row_words(code, block, first, terms);
-        return;
-    }
-    *row = (struct loop_variable){"row", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
-    loop_note(block, "rows into panels");
-    struct loop_block *body = loop_for(
-        block, shared_loop(code), "panel", code->row_from ? code->row_from : loop_integer(arena, 0),
-        code->row_to ? code->row_to : code->row_panels, NULL, &panel);
-    if (code->along) {
-        contract_along_pack(code, body, false, loop_of(arena, panel), first, terms);
-        return;
-    }
-    loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
-    loop_value rows[CONTRACT_MAX_ROWS];
-    for (int i = 0; i < code->rows; i++) {
-        rows[i] = contract_row(code, loop_of(arena, panel), loop_integer(arena, i));
-        rows[i] = loop_of(arena, loop_let(body, "row", loop_min(arena, rows[i], last)));
-    }
-    struct loop_block *inner =
-        loop_for(body, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, NULL, &term);
-    contract_open_set(code, inner, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
-    loop_value place = contract_row_place(code, loop_of(arena, panel), loop_of(arena, term));
-    if (code->rows > 2 && rows_are_neighbours(code, inner, row)) {
-        loop_value count = loop_sub(arena, code->m, rows[0]);
-        count = loop_min(arena, count, loop_integer(arena, code->rows));
-        struct skeleton_lanes lanes = {row, power_of_two(code->rows), rows[0], count};
-        loop_value value = contract_factor(code, false);
-        skeleton_widen(inner, &lanes, &value, 1);
-        loop_store(inner, code->a, place, value)->count = loop_integer(arena, code->rows);
-        return;
-    }
-    for (int i = 0; i < code->rows; i++) {
-        contract_open_set(code, inner, CONTRACT_M, rows[i]);
-        loop_value value = contract_factor(code, false);
-        loop_store(inner, code->a, loop_add(arena, place, loop_integer(arena, i)), value);
-    }
 }
 
 /* ---- terms, one by one ---- */
@@ -170,8 +105,8 @@ static struct loop_block *each_term(struct contract_code *code, struct loop_bloc
 
 /* ---- columns whose terms are neighbours in memory: squares turned over in registers ---- */
 
-static bool steps_by_one(loop_value value, const struct loop_variable *variable,
-                         struct arena *arena)
+bool contract_steps_by_one(loop_value value, const struct loop_variable *variable,
+                           struct arena *arena)
 {
     if (value->op != LOOP_LOAD || value->mask)
         return false;
@@ -190,7 +125,8 @@ static bool terms_are_neighbours(struct contract_code *code, const struct contra
                       loop_add(code->arena, first, loop_of(code->arena, term)));
     contract_open_vector(code, columns, 0);
     loop_value value = contract_factor(code, true);
-    return steps_by_one(value, term, code->arena) && !steps_by_one(value, code->lane, code->arena);
+    return contract_steps_by_one(value, term, code->arena) &&
+           !contract_steps_by_one(value, code->lane, code->arena);
 }
 
 /* Blocks of `size` x `size` change places across the diagonal: lanes of a and b where bit `size` of
@@ -209,7 +145,7 @@ static loop_value exchange(struct contract_code *code, loop_value a, loop_value 
     return loop_shuffle(code->arena, a, b, pattern, code->lanes);
 }
 
-static void transpose(struct contract_code *code, struct loop_block *block, loop_value *vectors)
+void contract_transpose(struct contract_code *code, struct loop_block *block, loop_value *vectors)
 {
     for (int size = code->lanes / 2; size >= 1; size /= 2) {
         for (int i = 0; i < code->lanes; i++) {
@@ -240,7 +176,7 @@ static void pack_square(struct contract_code *code, struct loop_block *block,
         skeleton_widen(block, along, &vectors[i], 1);
         vectors[i] = loop_of(arena, loop_let(block, "along", vectors[i]));
     }
-    transpose(code, block, vectors);
+    contract_transpose(code, block, vectors);
     for (int i = 0; i < code->lanes; i++) {
         int64_t further = (int64_t)i * code->vectors * code->lanes;
         loop_store(block, code->b, loop_add(arena, place, loop_integer(arena, further)),
@@ -274,6 +210,52 @@ static void pack_squares(struct contract_code *code, struct loop_block *block, l
 
 /* ---- columns of several indices in one vector: line by line of the innermost ---- */
 
+struct line { /* places from.. of it are in lanes lane.. of a vector */
+    loop_value from, count, lane;
+};
+
+/* By how much the place of what is read goes up with the lane: 1, or 2 for every second element; 0:
+ * otherwise. */
+static int64_t line_step(struct contract_code *code, loop_value value)
+{
+    if (value->op != LOOP_LOAD || value->count)
+        return 0;
+    loop_value step = loop_step(code->arena, value->offset, code->lane);
+    bool known = step && step->op == LOOP_INTEGER && (step->integer == 1 || step->integer == 2);
+    return known ? step->integer : 0;
+}
+
+/* Whether the lane stands for a place of the line, said in steps of what is read, so that it widens
+ * as that does. */
+static loop_value line_has(struct contract_code *code, const struct line *line, int64_t step)
+{
+    struct arena *arena = code->arena;
+    loop_value by = loop_integer(arena, step);
+    loop_value at = loop_mul(arena, loop_of(arena, code->lane), by);
+    loop_value end = loop_mul(arena, loop_add(arena, line->from, line->count), by);
+    loop_value after = loop_apply(arena, IR_LE, loop_mul(arena, line->from, by), at, NULL);
+    return loop_apply(arena, IR_AND, after, loop_less(arena, at, end), NULL);
+}
+
+/* Where stores of some lanes are slow: the vector again as it is, but for the lanes of the line. */
+static void store_line(struct contract_code *code, struct loop_block *block, loop_value load,
+                       loop_value place, const struct line *line)
+{
+    struct arena *arena = code->arena;
+    loop_value has = line_has(code, line, line_step(code, load));
+    loop_value mask = load->mask ? loop_apply(arena, IR_AND, load->mask, has, NULL) : has;
+    loop_value value =
+        loop_load_masked(arena, load->buffer, load->offset, 1, mask, load->otherwise);
+    struct skeleton_lanes along = {code->lane, code->lanes, loop_sub(arena, line->from, line->lane),
+                                   NULL};
+    skeleton_widen(block, &along, &value, 1);
+    has = loop_widen(arena, line_has(code, line, 1), code->lane, code->lanes, NULL);
+    has = loop_substitute(arena, has, code->lane, along.from);
+    value = loop_select(arena, has, loop_splat(arena, value, code->lanes),
+                        loop_load(arena, code->b, place, code->lanes));
+    loop_store(block, code->b, place, value);
+}
+
 /* The lanes of one vector that lie on one line, for all terms. */
 static void pack_line(struct contract_code *code, struct loop_block *block, loop_value line,
                       const struct contract_columns *columns, loop_value panel, loop_value vector,
@@ -302,8 +284,12 @@ static void pack_line(struct contract_code *code, struct loop_block *block, loop
     struct loop_block *body = each_term(code, block, first, terms, &term);
     loop_value place = contract_column_place(code, panel, term);
     place = loop_add(arena, place, loop_mul(arena, vector, lanes));
-    struct skeleton_lanes along = {code->lane, code->lanes, from, count};
     loop_value value = contract_factor(code, true);
+    if (!code->contract->group->target->masks && line_step(code, value)) {
+        store_line(code, body, value, place, &(struct line){from, count, lane});
+        return;
+    }
+    struct skeleton_lanes along = {code->lane, code->lanes, from, count};
     skeleton_widen(body, &along, &value, 1);
     loop_store(body, code->b, loop_add(arena, place, lane), loop_splat(arena, value, code->lanes))
         ->count = count;
@@ -332,6 +318,30 @@ static void pack_lines(struct contract_code *code, struct loop_block *block, loo
               terms);
 }
 
+/* ---- columns as they are ---- */
+
+/* `inside`: no guard fails, so none is asked. */
+static void pack_vectors(struct contract_code *code, struct loop_block *block, loop_value panel,
+                         const struct contract_columns *columns, bool inside, loop_value first,
+                         loop_value terms)
+{
+    struct arena *arena = code->arena;
+    loop_value term;
+    struct loop_block *body = each_term(code, block, first, terms, &term);
+    loop_value place = contract_column_place(code, panel, term);
+    for (int i = 0; i < code->vectors; i++) {
+        contract_open_vector(code, columns, i);
+        struct skeleton_lanes lanes = {code->lane, code->lanes, columns->from[i],
+                                       inside ? NULL : columns->count[i]};
+        loop_value value = contract_factor(code, true);
+        if (inside)
+            value = loop_load(arena, value->buffer, value->offset, 1);
+        skeleton_widen(body, &lanes, &value, 1);
+        loop_store(body, code->b, loop_add(arena, place, loop_integer(arena, i * code->lanes)),
+                   loop_splat(arena, value, code->lanes));
+    }
+}
+
 void contract_pack_columns(struct contract_code *code, struct loop_block *block, loop_value to,
                            loop_value first, loop_value terms)
 {
@@ -343,7 +353,7 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
         return;
     }
     loop_note(block, "columns into panels");
-    enum loop_kind kind = code->column_from ? LOOP_SERIAL : shared_loop(code);
+    enum loop_kind kind = code->column_from ? LOOP_SERIAL : contract_shared_loop(code);
     loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
     struct loop_block *body = loop_for(block, kind, "panel", from, to, NULL, &panel);
     if (code->along) {
@@ -359,15 +369,12 @@ void contract_pack_columns(struct contract_code *code, struct loop_block *block,
         pack_squares(code, body, loop_of(arena, panel), first, terms);
         return;
     }
-    loop_value values[CONTRACT_MAX_VECTORS], term;
-    struct loop_block *inner = each_term(code, body, first, terms, &term);
-    loop_value place = contract_column_place(code, loop_of(arena, panel), term);
-    for (int i = 0; i < code->vectors; i++) {
-        contract_open_vector(code, &columns, i);
-        struct skeleton_lanes lanes = {code->lane, code->lanes, columns.from[i], columns.count[i]};
-        values[i] = contract_factor(code, true);
-        skeleton_widen(inner, &lanes, &values[i], 1);
-        loop_store(inner, code->b, loop_add(arena, place, loop_integer(arena, i * code->lanes)),
-                   loop_splat(arena, values[i], code->lanes));
+    loop_value inside = contract_columns_inside(code, &columns);
+    if (!inside) {
+        pack_vectors(code, body, loop_of(arena, panel), &columns, false, first, terms);
+        return;
     }
+    struct loop_block *yes = loop_if(body, inside), *no = loop_else(body);
+    pack_vectors(code, yes, loop_of(arena, panel), &columns, true, first, terms);
+    pack_vectors(code, no, loop_of(arena, panel), &columns, false, first, terms);
 }

@@ -111,6 +111,22 @@ static const struct contract_case WINDOWS[] = {
     {"greatest of a window, of stride 2", WINDOW("2", "max", "-1000", "%15"), "R=3 S=3", 20},
 };
 
+/* Long enough for panels that lie inside. */
+#define LINE(stride)                                                                             \
+    "ir 1 part lines { size N size C size W size O size Q size S\n"                              \
+    "input x f32[N, C, W] input w f32[O, C, S] output y f32[N, O, Q] signature (x, w) -> (y)\n"  \
+    "reduce sum over n < N, o < O, q < Q | c < C, s < S { %0 = index n %1 = index o %2 = index " \
+    "q\n"                                                                                        \
+    "%3 = index c %4 = index s %5 = int " stride " %6 = mul i64 %2, %5 %7 = add i64 %6, %4\n"    \
+    "%8 = int 2 %9 = sub i64 %7, %8 %10 = float f32 0\n"                                         \
+    "%11 = read x [%0, %3, %9] else %10 checked proved %12 = read w [%1, %3, %4] proved\n"       \
+    "%13 = mul f32 %11, %12 y [%0, %1, %2] <- %13 } }"
+
+static const struct contract_case LINES[] = {
+    {"convolution of lines", LINE("1"), "S=5", 40},
+    {"convolution of lines, of stride 2", LINE("2"), "S=5", 40},
+};
+
 static const char *const PLANS[] = {
     "", /* as seeded */
     "tile.m 6;tile.n 64;block.m 16;block.n 64;block.k 16;pack.a no;pack.b yes;",
@@ -305,6 +321,23 @@ TEST(contract_terms_in_lanes_packed)
     check_plan(8, 1);
 }
 
+TEST(contract_columns_inside)
+{
+    check_case(&LINES[0], "contract",
+               "tile.m 4;tile.n 16;block.n 64;block.k 16;pack.a yes;pack.b yes;merge no;");
+    check_case(&LINES[1], "contract",
+               "tile.m 4;tile.n 16;block.n 32;block.k 32;pack.a yes;pack.b yes;merge no;"
+               "parallel columns;");
+}
+
+TEST(contract_rows_in_squares)
+{
+    for (int i = 0; i < 3; i++) /* nn, nt; tn: rows are neighbours */
+        check_case(&CASES[i], "contract",
+                   "lanes columns;tile.m 12;tile.n 16;block.m 16;block.n 32;block.k 16;pack.a yes;"
+                   "pack.b yes;parallel shares;split.m 2;split.n 2;split.k 1;");
+}
+
 TEST(window_in_vectors)
 {
     for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
@@ -315,4 +348,10 @@ TEST(window_scalar_and_wide)
 {
     for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
         check_case(&WINDOWS[i], "window", i % 2 ? "threads 1;lanes 1;" : "threads 1;lanes 32;");
+}
+
+TEST(window_inside)
+{
+    for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
+        check_case(&WINDOWS[i], "window", "threads 1;lanes 4;");
 }
