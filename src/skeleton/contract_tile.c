@@ -114,6 +114,16 @@ static void tile_blocks(struct contract_code *code, struct loop_block *block,
     }
 }
 
+/* They were put aside long ago: fetched while the terms are summed. */
+static void tile_fetch(struct contract_code *code, struct loop_block *block,
+                       const struct tile *tile)
+{
+    enum { LINE = 64 }; /* bytes */
+    int step = LINE / (code->lanes * code->contract->element);
+    for (int i = 0; i<code->rows * code->vectors; i += step> 1 ? step : 1)
+        loop_prefetch(block, code->partial, partial_place(code, tile, i));
+}
+
 /* Straight from registers. */
 static void tile_store_whole(struct contract_code *code, struct loop_block *block,
                              const struct tile *tile)
@@ -287,9 +297,11 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     if (!code->pack_a && !code->along)
         open_rows(code, block, &tile);
     loop_value whole = tile_open(code, block, &tile);
-    tile_sums(code, block, &tile, whole);
     loop_value from = code->terms_from ? code->terms_from : loop_integer(arena, 0);
-    tile_blocks(code, loop_if(block, loop_less(arena, from, at->first)), &tile, false);
+    loop_value earlier = loop_less(arena, from, at->first);
+    tile_fetch(code, loop_if(block, earlier), &tile);
+    tile_sums(code, block, &tile, whole);
+    tile_blocks(code, loop_if(block, earlier), &tile, false);
     if (code->split_k > 1) { /* others have sums of the tile, too */
         tile_blocks(code, block, &tile, true);
         return;
