@@ -14,6 +14,9 @@ static const struct option options[] = {
     {.name = "plain",
      .help = "the plain kernel: readable C that is correct for all sizes, with the whole contract "
              "of a kernel in its head"},
+    {.name = "reference",
+     .help = "what large cases of these sizes are compared with on the device of --target: a plain "
+             "kernel in double precision"},
     OPTIONS_PLANNED,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
@@ -36,6 +39,7 @@ static const struct example examples[] = {
     {"smelt gen --plain softmax T=f16 'B=[2,3]'", "at other types and ranks"},
     {"smelt gen --plain softmax --target opencl", "the plain kernel for a device"},
     {"smelt gen --plain my_task.op --case 1", "for the second case of a file's task"},
+    {"smelt gen --reference my_task.op --target cuda", "what its kernels are compared with"},
     {0},
 };
 
@@ -120,7 +124,10 @@ static enum exit_code answer_json(struct invocation *invocation, const struct ir
         plan_print(&text, plan, planned->ready->graph);
     json_string(&json, "op", ir_root(program)->name);
     json_string(&json, "target", target_name(invocation));
-    json_string(&json, "form", plan ? "plan" : "plain");
+    json_string(&json, "form",
+                plan                                    ? "plan"
+                : option_given(invocation, "reference") ? "reference"
+                                                        : "plain");
     if (plan)
         json_string(&json, "plan", text.at);
     json_string(&json, "file", option_value(invocation, "out"));
@@ -156,21 +163,50 @@ bool planned_print_plain(const struct planned *planned, struct text *source)
     return false;
 }
 
+static bool print_reference(const struct planned *planned, struct text *source)
+{
+    struct invocation *invocation = planned->request.invocation;
+    const struct task *task = planned->task;
+    int64_t which = planned->request.first_case;
+    const char *target = target_name(invocation);
+    struct error problem = {0};
+    struct ir_binding *binding =
+        which < task->case_count
+            ? ir_bind(invocation->arena, planned->program, task->cases[which].sizes,
+                      task->cases[which].scalars, &problem)
+            : NULL;
+    if (strncmp(target, "cuda:", 5) == 0)
+        target = "cuda";
+    if (binding && gen_has_device(target) &&
+        judge_print_reference(source, planned->program, binding->sizes, target))
+        return true;
+    struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                     "there is no such reference on target '%s'", target);
+    error_hint(error, "it is for opencl and cuda, for ops that do not compute in f64 themselves, "
+                      "and for sizes: name a task, or sizes such as N=4096");
+    return false;
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct planned planned = {.request.invocation = invocation};
     struct text source = text_new(invocation->arena);
     struct plan *plan = NULL;
     bool plain = option_given(invocation, "plain");
-    if (plain && (option_given(invocation, "plan") || option_given(invocation, "pin"))) {
+    bool reference = option_given(invocation, "reference");
+    if ((plain || reference) &&
+        (option_given(invocation, "plan") || option_given(invocation, "pin"))) {
         struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                                         "--plain follows no plan");
-        error_hint(error, "leave out --plain, or --plan and --pin");
+                                         "--%s follows no plan", plain ? "plain" : "reference");
+        error_hint(error, "leave out --%s, or --plan and --pin", plain ? "plain" : "reference");
         return EXIT_USAGE;
     }
     if (!planned_find(&planned))
         return EXIT_NO;
-    if (plain) {
+    if (reference) {
+        if (!print_reference(&planned, &source))
+            return EXIT_USAGE;
+    } else if (plain) {
         if (!planned_print_plain(&planned, &source))
             return EXIT_USAGE;
     } else {

@@ -11,6 +11,7 @@
 #include "judge/judge.h"
 
 static const char *const caches[] = {"cold", "warm", NULL};
+static const char *const oracles[] = {"auto", "cpu", "device", NULL};
 static const char *const levels[] = {"none", "basic", "strong", "full", NULL};
 
 static const struct option options[] = {
@@ -52,6 +53,12 @@ static const struct option options[] = {
      .argument = "SIZE",
      .help = "most memory to take, such as 8G or 500M (four fifths of what there is when not "
              "given)"},
+    {.name = "oracle",
+     .argument = "WHERE",
+     .choices = oracles,
+     .help = "who computes what large cases on a device are compared with: cpu, device (in double "
+             "precision, in a process of its own), or auto, which is device for much work on a GPU "
+             "(auto when not given)"},
     {.name = "replay",
      .argument = "ID",
      .help = "run the very draw again that a verdict names by this id"},
@@ -164,6 +171,11 @@ static bool take_options(struct invocation *invocation, struct request *request)
     const char *cache = option_value(invocation, "cache");
     if (cache)
         chosen->cache = strcmp(cache, "cold") == 0 ? JUDGE_CACHE_COLD : JUDGE_CACHE_WARM;
+    const char *oracle = option_value(invocation, "oracle");
+    if (oracle)
+        chosen->oracle = strcmp(oracle, "auto") == 0  ? JUDGE_ORACLE_AUTO
+                         : strcmp(oracle, "cpu") == 0 ? JUDGE_ORACLE_CPU
+                                                      : JUDGE_ORACLE_DEVICE;
     chosen->keep = option_value(invocation, "out");
     chosen->samples = option_value(invocation, "samples");
     if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
@@ -210,8 +222,9 @@ static void print_case(struct text *out, const struct case_result *result)
     }
     text_add(out, outcome_name(result->outcome));
     if (result->sampled > 0)
-        text_printf(out, ", checked at %lld of %.3g elements in each draw",
-                    (long long)result->sampled, (double)result->elements);
+        text_printf(out, ", checked at %lld of %.3g elements in each draw%s",
+                    (long long)result->sampled, (double)result->elements,
+                    result->device_oracle ? " by a reference on the device" : "");
     if (isnan(result->microseconds)) {
         text_char(out, '\n');
         return;

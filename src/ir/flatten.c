@@ -307,12 +307,12 @@ static bool is_wide(const struct ir_part *root)
     return false;
 }
 
-struct ir_program *ir_flatten(struct arena *arena, const struct ir_program *program)
+static struct ir_program *flatten(struct arena *arena, const struct ir_program *program, bool wide)
 {
     const struct ir_part *root = ir_root(program);
     struct flat flat = {.arena = arena,
                         .root = root,
-                        .wide = is_wide(root),
+                        .wide = wide,
                         .names = map_new(arena),
                         .facts_said = map_new(arena)};
     struct flat_scope scope = scope_new(&flat, root);
@@ -337,4 +337,14 @@ struct ir_program *ir_flatten(struct arena *arena, const struct ir_program *prog
     parts[0] = part;
     *result = (struct ir_program){parts, 1};
     return result;
+}
+
+struct ir_program *ir_flatten(struct arena *arena, const struct ir_program *program)
+{
+    return flatten(arena, program, is_wide(ir_root(program)));
+}
+
+struct ir_program *ir_flatten_wide(struct arena *arena, const struct ir_program *program)
+{
+    return flatten(arena, program, true);
 }

@@ -387,6 +387,30 @@ void ir_list_instances(struct arena *arena, const struct ir_program *program,
  * tensors and the indices of callees come behind the root's own.
  */
 struct ir_program *ir_flatten(struct arena *arena, const struct ir_program *program);
+/* The same with every float computed in f64, whatever the part takes and gives. */
+struct ir_program *ir_flatten_wide(struct arena *arena, const struct ir_program *program);
+
+/* ---- references for devices (reference.c, spread.c) ---- */
+
+/* The op in double precision, flat: float outputs are f64 and as computed. */
+struct ir_reference {
+    struct ir_program *program;
+    /* Two scalars it has besides: every float input is moved by about this part of itself, as
+       struct oracle_options says, differently for each value of the second, an integer. */
+    int disturbance, seed;
+};
+/* False where double precision is no higher one, or an output is read again in a loop. */
+bool ir_reference(struct arena *arena, const struct ir_program *program,
+                  struct ir_reference *reference);
+/*
+ * A flat program whose long reductions to few elements are made in pieces, so that a device with a
+ * thread per element has something to do. Which ones, and how many pieces, is decided for these
+ * sizes; the result is right for all.
+ */
+struct ir_program *ir_spread(struct arena *arena, const struct ir_program *program,
+                             const int64_t *sizes);
+/* The most points that one such thread goes through, one after the other; ranges count as one. */
+double ir_longest_thread(const struct ir_program *program, const int64_t *sizes);
 
 /* ---- dependences in a flat part (graph.c) ---- */
 

@@ -191,9 +191,8 @@ struct command *command_open(struct arena *arena, const char *const *arguments,
         struct random random = random_new(contest->seed, 55);
         command->drawn = contest->pool->drawn;
         draws = 1;
-        good = sample_expect(contest->sampling, contest->binding,
-                             drawn_inputs(arena, command->drawn, 0, NULL), MOST_SAMPLED, arena,
-                             &random, &command->sample, error);
+        good = sample_expect(contest->sampling, contest->binding, command->drawn, 0, MOST_SAMPLED,
+                             arena, &random, &command->sample, error);
     }
     for (int d = 0; good && d < draws; d++) {
         good = folder_make(arena, &command->folders[d], error);

@@ -20,8 +20,10 @@ bool worker_start_device(struct worker *worker)
     char *program = !worker->descriptors[4] && runner
                         ? worker_make_file(&worker->descriptors[4], device->bytes, true)
                         : NULL;
-    if (program)
+    if (program) {
         memcpy(program, device->program, device->bytes);
+        worker->program = (struct cell_program *)(void *)program;
+    }
     const char *const arguments[] = {runner, "run", device->target->name, launch->library, NULL};
     bool started = false;
     if (runner && worker->descriptors[4] > 0) {
@@ -46,6 +48,16 @@ bool worker_start_device(struct worker *worker)
                     error.message[0] ? error.message : "no memory for the launches");
     arena_release(&arena);
     return started;
+}
+
+void worker_set_scalar(struct worker *worker, int scalar, double value)
+{
+    const struct cell_program *program = worker->program;
+    const struct cell_step *steps = (const void *)(program + 1);
+    struct cell_argument *arguments = (void *)(uintptr_t)(steps + program->step_count);
+    for (uint32_t i = 0; i < program->argument_count; i++)
+        if (arguments[i].kind == CELL_REAL && arguments[i].number == scalar)
+            arguments[i].real = value;
 }
 
 double worker_patience(struct worker *worker)

@@ -110,21 +110,24 @@ static char *map_view(const struct drawn *drawn, const struct cell_drawing *draw
 }
 
 struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
-                         const struct ir_binding *binding, const int *kinds, int draw_count,
-                         bool turns, uint64_t seed, struct error *error)
+                         const struct ir_binding *binding, const struct drawn_recipe *recipe,
+                         struct error *error)
 {
     struct drawn *drawn = arena_new(arena, struct drawn);
+    int draw_count = recipe->draw_count;
+    uint64_t seed = recipe->seed;
     size_t draws = (size_t)draw_count;
     *drawn = (struct drawn){.binding = binding,
+                            .recipe = *recipe,
                             .draw_count = draw_count,
                             .drawings = arena_array(arena, draws, sizeof *drawn->drawings),
                             .views = arena_array(arena, draws, sizeof *drawn->views),
                             .view_bytes = arena_array(arena, draws, sizeof *drawn->view_bytes)};
     for (int d = 0; d < draw_count; d++)
         for (int i = 0; i < binding->part->input_count; i++)
-            drawn->bytes =
-                plan_input(task_case, binding, i, turns, input_seed(seed, d, i), drawn->bytes,
-                           &drawn->drawings[d][i], &drawn->view_bytes[d][i], &drawn->turns[i]);
+            drawn->bytes = plan_input(task_case, binding, i, recipe->turns, input_seed(seed, d, i),
+                                      drawn->bytes, &drawn->drawings[d][i],
+                                      &drawn->view_bytes[d][i], &drawn->turns[i]);
     drawn->bytes = drawn->bytes ? drawn->bytes : CELL_PAGE;
     drawn->file = worker_make_file(&drawn->descriptor, drawn->bytes, false);
     bool good = drawn->file != NULL;
@@ -133,8 +136,8 @@ struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
     for (int d = 0; good && d < draw_count; d++)
         for (int i = 0; good && i < binding->part->input_count; i++) {
             const struct cell_drawing *drawing = &drawn->drawings[d][i];
-            good = draw_values(drawn, task_case, i, kinds[d], input_seed(seed, d, i), drawing,
-                               drawn->view_bytes[d][i], error);
+            good = draw_values(drawn, task_case, i, recipe->kinds[d], input_seed(seed, d, i),
+                               drawing, drawn->view_bytes[d][i], error);
             drawn->views[d][i] = good ? map_view(drawn, drawing, drawn->view_bytes[d][i]) : NULL;
             if (good && !drawn->views[d][i])
                 good = error_system(error, ERROR_OUT_OF_MEMORY, "values could not be mapped");

@@ -21,6 +21,11 @@ enum {
  */
 struct drawn {
     const struct ir_binding *binding;
+    struct drawn_recipe {
+        int kinds[DRAWN_MOST_DRAWS], draw_count; /* draws.c */
+        bool turns;                              /* windows may begin elsewhere than at 0 */
+        uint64_t seed;
+    } recipe; /* who follows it makes the same */
     int draw_count, descriptor;
     char *file;
     size_t bytes;
@@ -33,10 +38,10 @@ struct drawn {
 /* Bytes it takes. `turns`: windows may begin elsewhere than at 0. */
 size_t drawn_bytes(const struct task_case *task_case, const struct ir_binding *binding,
                    int draw_count, bool turns);
-/* Draws are of the kinds given (draws.c). NULL with the error set. Closed by whoever made it. */
+/* NULL with the error set. Closed by whoever made it. */
 struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
-                         const struct ir_binding *binding, const int *kinds, int draw_count,
-                         bool turns, uint64_t seed, struct error *error);
+                         const struct ir_binding *binding, const struct drawn_recipe *recipe,
+                         struct error *error);
 void drawn_close(struct drawn *drawn);
 /* The inputs of a draw as the oracle reads them; turns per input, NULL: none. */
 struct array *drawn_inputs(struct arena *arena, const struct drawn *drawn, int draw,

@@ -7,8 +7,8 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "judge/device.h"
 #include "judge/judging.h"
+#include "judge/reference.h"
 #include "judge/rival.h"
 #include "os/os.h"
 
@@ -34,6 +34,7 @@ struct session {
     struct compiled *compiled; /* one per kernel */
     struct ahead *ahead;
     struct yardstick yardstick;
+    struct references references;
     struct judge_draws *draws;
     uint64_t seed; /* of the order in which things are timed */
     bool good;
@@ -78,6 +79,7 @@ static void session_run(void *context)
                                   .ahead = session->ahead,
                                   .number = i,
                                   .yardstick = &session->yardstick,
+                                  .references = &session->references,
                                   .draws = draws,
                                   .seed = draws->seed};
         session->candidates[i].source = session->sources[i];
@@ -89,9 +91,9 @@ static void session_run(void *context)
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
     if (good && right && whole) {
         event("judge", event_string("doing", "timing"));
-        good =
-            time_kernels(session->arena, session->task, options, draws, session->seed,
-                         session->candidates, session->count, &session->yardstick, session->error);
+        good = time_kernels(session->arena, session->task, options, draws, session->seed,
+                            session->candidates, session->count, &session->yardstick,
+                            &session->references, session->error);
     }
     session->good = good;
 }
@@ -143,6 +145,7 @@ bool judge_kernels(struct arena *arena, const struct task *task,
     if (session.ahead && !announced)
         ahead_stop(session.ahead);
     plain_close(session.yardstick.plain);
+    references_release(&session.references);
     judge_draws_release(&own);
     for (int i = 0; i < count && !announced; i++)
         compiled_release(&session.compiled[i]);

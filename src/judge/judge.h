@@ -14,6 +14,9 @@
 #include "record/verdict.h"
 
 enum judge_cache { JUDGE_CACHE_TASK, JUDGE_CACHE_WARM, JUDGE_CACHE_COLD };
+/* Where elements of cases too large to evaluate whole are evaluated; AUTO: on a GPU where there is
+ * much to do, else by the processor. */
+enum judge_oracle { JUDGE_ORACLE_AUTO, JUDGE_ORACLE_CPU, JUDGE_ORACLE_DEVICE };
 
 /*
  * Draws of a task's cases, with the right answers, that several calls share: making them takes
@@ -35,6 +38,7 @@ struct judge_announced;
 
 struct judge_options {
     enum judge_cache cache;       /* timing with warm or cold caches; TASK: as the task says */
+    enum judge_oracle oracle;     /* of cases for a device that are sampled */
     enum sandbox_level isolation; /* the least that is accepted */
     int jobs;        /* of several kernels, so many are worked on at once; 0: one per processor */
     int threads;     /* given to the kernel; 0: 1 */
@@ -106,6 +110,13 @@ const char *const *judge_baseline_names(struct arena *arena, const struct task *
  */
 const char *judge_accuracy(struct arena *arena, const struct task *task, enum dtype output,
                            bool cases);
+
+/*
+ * The reference that large cases of these sizes are compared with on a device: a plain kernel of
+ * the op in double precision. False: there is none, or no such target.
+ */
+bool judge_print_reference(struct text *out, const struct ir_program *program, const int64_t *sizes,
+                           const char *target);
 
 /* The flags every kernel is compiled with, ends with NULL. */
 const char *const *judge_compiler_flags(void);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "judge/device.h"
+#include "judge/reference.h"
 #include "judge/sanitizer.h"
 #include "os/os.h"
 
@@ -200,12 +200,13 @@ static bool check_whole(struct judging *judging, struct checking *checking,
 
 /* Elements chosen after each call: see sample.c. */
 static bool check_sampled(struct judging *judging, struct checking *checking,
-                          const struct room *room)
+                          const struct room *room, const struct reference *reference)
 {
     const struct ir_program *program = checking->task_case->program;
     struct error *error = judging->error;
     *error = (struct error){0};
-    struct oracle_slice *slice = oracle_slice_compile(judging->arena, program, false, error);
+    struct oracle_slice *slice =
+        reference ? NULL : oracle_slice_compile(judging->arena, program, false, error);
     struct oracle_slice *plain =
         slice ? oracle_slice_compile(judging->arena, program, true, error) : NULL;
     struct sampling sampling = {
@@ -218,6 +219,7 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
         .memory = room->slice,
         .only_draw = judging->options->only_draw,
         .device = judging->compiled->target != NULL,
+        .reference = reference,
     };
     struct launch launch = make_launch(judging, checking, true);
     launch.sampling = &sampling;
@@ -226,6 +228,19 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
     oracle_slice_close(slice);
     oracle_slice_close(plain);
     return good;
+}
+
+static const struct reference *find_reference(const struct judging *judging,
+                                              const struct checking *checking)
+{
+    struct reference_case wanted = {.task = judging->task,
+                                    .task_case = checking->task_case,
+                                    .binding = checking->binding,
+                                    .target = judging->compiled->target,
+                                    .options = judging->options,
+                                    .number = checking->number,
+                                    .seed = judging->seed};
+    return reference_get(judging->references, &wanted, judging->error);
 }
 
 static void take_counts(struct judging *judging, const struct checking *checking)
@@ -349,11 +364,16 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
         out->refused = room_explain(arena, &room);
         return true;
     }
+    const struct reference *reference =
+        room.way == ROOM_WHOLE ? NULL : find_reference(judging, &checking);
+    if (judging->error->code != ERROR_NONE)
+        return false;
+    out->device_oracle = reference != NULL;
     /* where one element takes as much as all of them, sampling them saves nothing */
-    bool whole = room.way == ROOM_WHOLE ||
-                 (room.whole <= room.limit && !oracle_slice_exists(arena, task_case->program));
-    bool good =
-        whole ? check_whole(judging, &checking, plain) : check_sampled(judging, &checking, &room);
+    bool whole = room.way == ROOM_WHOLE || (!reference && room.whole <= room.limit &&
+                                            !oracle_slice_exists(arena, task_case->program));
+    bool good = whole ? check_whole(judging, &checking, plain)
+                      : check_sampled(judging, &checking, &room, reference);
     return good && settle_case(judging, &checking, out, stop);
 }
 

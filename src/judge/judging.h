@@ -6,6 +6,8 @@
 
 #include "judge/private.h"
 
+struct references;
+
 struct judging {
     struct arena *arena;
     const struct task *task;
@@ -17,6 +19,7 @@ struct judging {
     struct ahead *ahead;       /* compiles it, as this number */
     int number;
     struct yardstick *yardstick;
+    struct references *references; /* reference.h */
     struct judge_draws *draws;
     uint64_t seed;
     struct result_list VECTOR(struct case_result) results;

@@ -20,6 +20,7 @@ struct worker {
     size_t input_bytes, output_bytes; /* what the slots take */
     size_t room;                      /* of the files: so many times that, to lie elsewhere */
     int descriptors[5];               /* the last one of devices: what is launched */
+    struct cell_program *program;     /* the same, mapped */
     struct sandbox_process process;
     bool called;   /* a call was made: a driver compiles the last bit when it comes to it */
     bool prepared; /* the cell stood ready before anything of the kernel ran */
@@ -70,6 +71,8 @@ uint64_t worker_output_hash(const struct worker *worker, int slot);
 /* ---- devices (device_cell.c) ---- */
 
 bool worker_start_device(struct worker *worker);
+/* What a scalar of the part is from the next call on. */
+void worker_set_scalar(struct worker *worker, int scalar, double value);
 /* Seconds for the next call: the first one on a device is given more. */
 double worker_patience(struct worker *worker);
 /* What the cell of a device says after a call, as far as it speaks against the kernel. */

@@ -15,6 +15,8 @@ enum { JUDGE_MAX_DRAWS = 8 };
 
 struct target;        /* target/target.h */
 struct launch_device; /* device.h */
+struct references;    /* reference.h */
+struct reference;
 
 /* ---- compiling (compile.c) ---- */
 
@@ -113,7 +115,8 @@ struct candidate { /* a kernel on its way to a verdict */
  * other, and fills in the verdicts. False when the judge failed. */
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
                   struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
-                  int count, struct yardstick *yardstick, struct error *error);
+                  int count, struct yardstick *yardstick, struct references *references,
+                  struct error *error);
 
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 
@@ -273,9 +276,10 @@ struct sampling {
     const struct oracle_slice *slice, *plain; /* NULL: the interpreter; no plain kernel */
     struct limit_rule rule;
     uint64_t seed;
-    int64_t memory; /* for what elements depend on */
-    int only_draw;  /* -1: all */
-    bool device;    /* makes inputs for itself: see drawn.h */
+    int64_t memory;                    /* for what elements depend on */
+    int only_draw;                     /* -1: all */
+    bool device;                       /* makes inputs for itself: see drawn.h */
+    const struct reference *reference; /* on the device: reference.h; NULL: the processor's */
 };
 
 /* ---- launching (launch.c) ---- */

@@ -109,7 +109,7 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
                                        struct error *error)
 {
     enum { POINTS = 48 };
-    static const int kinds[TIMING_DRAWS] = {0};
+    struct drawn_recipe recipe = {.draw_count = TIMING_DRAWS, .turns = true, .seed = seed};
     const struct ir_part *part = binding->part;
     struct refresh_pool *pool = arena_new(arena, struct refresh_pool);
     struct draw *draws = arena_array(arena, TIMING_DRAWS, sizeof *draws);
@@ -119,8 +119,7 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
                                   .sampling = sampling,
                                   .memory = sampling->memory,
                                   .limits = arena_array(arena, TIMING_DRAWS, sizeof *pool->limits)};
-    pool->drawn =
-        drawn_make(arena, sampling->task_case, binding, kinds, TIMING_DRAWS, true, seed, error);
+    pool->drawn = drawn_make(arena, sampling->task_case, binding, &recipe, error);
     struct random random = random_new(seed, 77);
     for (int d = 0; pool->drawn && d < TIMING_DRAWS; d++) {
         struct arena scratch = {0};
@@ -130,8 +129,8 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
             (struct draw){.name = "normal",
                           .inputs = shapes_of(arena, binding, part->inputs, part->input_count),
                           .expected = shapes_of(arena, binding, part->outputs, part->output_count)};
-        bool good = sample_expect(sampling, binding, drawn_inputs(&scratch, pool->drawn, d, NULL),
-                                  POINTS, &scratch, &random, &sample, error);
+        bool good = sample_expect(sampling, binding, pool->drawn, d, POINTS, &scratch, &random,
+                                  &sample, error);
         for (int o = 0; good && o < part->output_count; o++)
             pool->limits[d][o] = loosest_limit(&sample.draw, o);
         pool->point_seconds = clock_seconds() - start;
@@ -323,11 +322,9 @@ static bool places_are_right(struct looking *looking, const struct oracle_place 
 {
     const struct refresh_pool *pool = looking->refresh->pool;
     const struct refresh_state *state = &looking->refresh->slots[looking->slot];
-    struct oracle_options options = {.exact_outputs = true, .memory = pool->memory};
     struct ir_value *values = arena_array(&looking->arena, (size_t)count + 1, sizeof *values);
-    if (!sample_values(pool->sampling->slice, pool->binding,
-                       drawn_inputs(&looking->arena, pool->drawn, state->draw, state->turn), places,
-                       count, values, &options, looking->fault))
+    if (!sample_values(pool->sampling, pool->binding, pool->drawn, state->draw, state->turn, places,
+                       count, values, looking->fault))
         return false;
     for (int64_t p = 0; p < count; p++)
         if (!is_close(looking, places[p].output, places[p].element, &values[p]))

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "judge/drawn.h"
+#include "judge/reference.h"
 #include "judge/sample.h"
 #include "os/os.h"
 
@@ -151,6 +151,8 @@ struct sample { /* one draw, after the call */
     struct random random;
     int64_t most; /* elements */
     const struct array *inputs;
+    const struct drawn *drawn; /* they are of this draw of it, or NULL */
+    int number;
     struct oracle_place *places;
     int64_t count;
     struct ir_value *values;
@@ -164,11 +166,15 @@ struct sharing { /* what a process writes down */
     struct ir_value values[];
 };
 
-/* One process per part; those of the calling one come first. */
-bool sample_values(const struct oracle_slice *slice, const struct ir_binding *binding,
-                   const struct array *inputs, const struct oracle_place *places, int64_t count,
-                   struct ir_value *values, const struct oracle_options *options,
-                   struct error *error)
+/*
+ * oracle_sample by as many processes as there are processors: while a device is judged they have
+ * nothing else to do, and an element may depend on millions of others. One process per part; those
+ * of the calling one come first.
+ */
+static bool share_out(const struct oracle_slice *slice, const struct ir_binding *binding,
+                      const struct array *inputs, const struct oracle_place *places, int64_t count,
+                      struct ir_value *values, const struct oracle_options *options,
+                      struct error *error)
 {
     enum { MOST = 16 };
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -216,8 +222,28 @@ static bool evaluate(struct sample *s, const struct oracle_slice *slice, int64_t
                                      .memory = s->sampling->memory,
                                      .disturbance = disturbance,
                                      .disturbance_seed = random_u64(&s->random)};
-    return (s->sampling->device ? sample_values : oracle_sample)(
+    if (s->sampling->reference)
+        return reference_values(s->sampling->reference, exact ? REFERENCE_EXACT : REFERENCE_PLAIN,
+                                s->drawn, s->number, NULL, &options, s->places, count, s->values,
+                                s->error);
+    return (s->sampling->device ? share_out : oracle_sample)(
         slice, s->binding, s->inputs, s->places, count, s->values, &options, s->error);
+}
+
+bool sample_values(const struct sampling *sampling, const struct ir_binding *binding,
+                   const struct drawn *drawn, int draw, const int64_t *turns,
+                   const struct oracle_place *places, int64_t count, struct ir_value *values,
+                   struct error *error)
+{
+    struct oracle_options options = {.exact_outputs = true, .memory = sampling->memory};
+    if (sampling->reference)
+        return reference_values(sampling->reference, REFERENCE_EXACT, drawn, draw, turns, &options,
+                                places, count, values, error);
+    struct arena arena = {0};
+    bool good = share_out(sampling->slice, binding, drawn_inputs(&arena, drawn, draw, turns),
+                          places, count, values, &options, error);
+    arena_release(&arena);
+    return good;
 }
 
 /* First a few, then as many as there is time for. */
@@ -232,7 +258,7 @@ static bool evaluate_all(struct sample *s)
     s->values = arena_array(s->arena, room, sizeof *s->values);
     s->count = choose(binding, s->most, &s->random, s->places);
     double cost = 0, wanted = (double)s->most;
-    if (s->count > SAMPLE_TRIAL) {
+    if (s->count > SAMPLE_TRIAL && !s->sampling->reference) { /* which evaluates all anyway */
         struct oracle_place trial[SAMPLE_TRIAL];
         struct oracle_place *all = s->places;
         for (int i = 0; i < tried; i++)
@@ -326,7 +352,7 @@ static bool make_limits(struct sample *s)
     for (int o = 0; o < s->binding->part->output_count; o++)
         if (s->draw.limits[o])
             limit_settle(rule, &s->draw.expected[o], s->draw.limits[o]);
-    if (s->sampling->plain) {
+    if (s->sampling->plain || s->sampling->reference) {
         if (!evaluate(s, s->sampling->plain, s->count, 0, false))
             return false;
         raise_to_plain(s);
@@ -357,7 +383,7 @@ static int64_t first_place(const struct sample *s, int output)
 }
 
 bool sample_expect(const struct sampling *sampling, const struct ir_binding *binding,
-                   const struct array *inputs, int64_t most, struct arena *arena,
+                   const struct drawn *drawn, int draw, int64_t most, struct arena *arena,
                    struct random *random, struct sample_expected *out, struct error *error)
 {
     struct sample sample = {.binding = binding,
@@ -365,7 +391,9 @@ bool sample_expect(const struct sampling *sampling, const struct ir_binding *bin
                             .arena = arena,
                             .random = *random,
                             .most = most < SAMPLE_MOST ? most : SAMPLE_MOST,
-                            .inputs = inputs,
+                            .inputs = drawn_inputs(arena, drawn, draw, NULL),
+                            .drawn = drawn,
+                            .number = draw,
                             .error = error};
     bool good = evaluate_all(&sample);
     if (good)
@@ -429,7 +457,8 @@ static bool fill_inputs(struct worker *worker, const struct sampling *sampling, 
     return true;
 }
 
-static bool compare_draw(struct worker *worker, const struct array *inputs, int number, int side)
+/* Inputs are those of the only draw of `drawn`; NULL: they lie in the slot. */
+static bool compare_draw(struct worker *worker, const struct drawn *drawn, int number, int side)
 {
     const struct sampling *sampling = worker->launch->sampling;
     struct arena arena = {0};
@@ -438,9 +467,10 @@ static bool compare_draw(struct worker *worker, const struct array *inputs, int 
                             .sampling = sampling,
                             .arena = &arena,
                             .most = SAMPLE_MOST,
+                            .drawn = drawn,
                             .error = &error};
     sample.random = random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + side);
-    sample.inputs = inputs ? inputs : raw_inputs(worker, &arena);
+    sample.inputs = drawn ? drawn_inputs(&arena, drawn, 0, NULL) : raw_inputs(worker, &arena);
     bool good = compare_sample(worker, &sample);
     arena_release(&arena);
     enum outcome outcome = worker->result->comparison.outcome;
@@ -458,14 +488,14 @@ static bool check_drawn(struct worker *worker, int number, int kind, uint64_t se
     struct arena arena = {0};
     struct error error = {0};
     unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
-    struct drawn *drawn = drawn_make(&arena, launch->sampling->task_case, launch->binding, &kind, 1,
-                                     false, seed, &error);
+    struct drawn_recipe recipe = {.kinds = {kind}, .draw_count = 1, .seed = seed};
+    struct drawn *drawn =
+        drawn_make(&arena, launch->sampling->task_case, launch->binding, &recipe, &error);
     bool good = drawn || worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
     if (good) {
         worker_take_drawn(worker, drawn);
         worker_draw(worker, 0, drawn, 0, NULL, poison, poison);
-        good = worker_call(worker, 0) &&
-               compare_draw(worker, drawn_inputs(&arena, drawn, 0, NULL), number, side);
+        good = worker_call(worker, 0) && compare_draw(worker, drawn, number, side);
     }
     drawn_close(drawn);
     arena_release(&arena);

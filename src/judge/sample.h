@@ -4,7 +4,7 @@
 #ifndef SMELT_JUDGE_SAMPLE_H
 #define SMELT_JUDGE_SAMPLE_H
 
-#include "judge/private.h"
+#include "judge/drawn.h"
 
 struct sample_expected {
     struct oracle_place *places; /* in order */
@@ -12,18 +12,16 @@ struct sample_expected {
     struct draw draw; /* expected values and limits of these elements only */
 };
 
-/* At most so many elements, chosen by chance and by what they cost. Lives in the arena. */
+/* At most so many elements of a draw, chosen by chance and by what they cost. Lives in the arena.
+ */
 bool sample_expect(const struct sampling *sampling, const struct ir_binding *binding,
-                   const struct array *inputs, int64_t most, struct arena *arena,
+                   const struct drawn *drawn, int draw, int64_t most, struct arena *arena,
                    struct random *random, struct sample_expected *out, struct error *error);
 
-/*
- * oracle_sample by as many processes as there are processors: while a device is judged they have
- * nothing else to do, and an element may depend on millions of others.
- */
-bool sample_values(const struct oracle_slice *slice, const struct ir_binding *binding,
-                   const struct array *inputs, const struct oracle_place *places, int64_t count,
-                   struct ir_value *values, const struct oracle_options *options,
+/* The expected values of elements of a draw; turns per input, NULL: none. */
+bool sample_values(const struct sampling *sampling, const struct ir_binding *binding,
+                   const struct drawn *drawn, int draw, const int64_t *turns,
+                   const struct oracle_place *places, int64_t count, struct ir_value *values,
                    struct error *error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "judge/command.h"
-#include "judge/device.h"
+#include "judge/reference.h"
 #include "judge/refresh.h"
 #include "judge/rival.h"
 #include "machine/machine.h"
@@ -35,6 +35,7 @@ struct timing {
     struct rival *rivals;
     int rival_count;
     struct yardstick *yardstick;
+    struct references *references;
     double outside; /* seconds of external programs in the last contest */
     FILE *samples;  /* see struct contest */
 };
@@ -332,7 +333,7 @@ static bool play_pool(struct timing *timing, const struct task_case *task_case, 
  * `slice`. */
 static bool time_drawn(struct timing *timing, const struct task_case *task_case, int number,
                        const struct ir_binding *binding, const struct room *room,
-                       struct oracle_slice *slice)
+                       struct oracle_slice *slice, const struct reference *reference)
 {
     const struct ir_program *program = task_case->program;
     struct error *error = timing->error;
@@ -346,7 +347,8 @@ static bool time_drawn(struct timing *timing, const struct task_case *task_case,
                                 .seed = hash_mix(timing->draws->seed, 2000 + (uint64_t)number),
                                 .memory = room->slice,
                                 .only_draw = -1,
-                                .device = timing->target != NULL};
+                                .device = timing->target != NULL,
+                                .reference = reference};
     struct refresh_pool *pool =
         error->code == ERROR_NONE
             ? refresh_pool_draw(timing->arena, binding, &sampling, sampling.seed, error)
@@ -372,14 +374,23 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     struct room room = plan_room(timing, task_case, binding);
     bool sampled = timing->target ? room.way == ROOM_SAMPLED : room.whole > room.limit;
     bool large = timing->target && ir_bytes(binding) > COPIED_BYTES && room.sampled <= room.limit;
+    struct reference_case wanted = {.task = timing->task,
+                                    .task_case = task_case,
+                                    .binding = binding,
+                                    .target = timing->target,
+                                    .options = timing->options,
+                                    .number = number,
+                                    .seed = timing->draws->seed};
+    const struct reference *reference =
+        sampled ? reference_get(timing->references, &wanted, timing->error) : NULL;
     struct oracle_slice *slice =
-        sampled || large
+        (sampled || large) && !reference && timing->error->code == ERROR_NONE
             ? oracle_slice_compile(timing->arena, task_case->program, false, timing->error)
             : NULL;
     if (timing->error->code != ERROR_NONE)
         return false;
     if (sampled || slice) /* else a few elements would cost as much as all */
-        return time_drawn(timing, task_case, number, binding, &room, slice);
+        return time_drawn(timing, task_case, number, binding, &room, slice, reference);
     return make_draws(timing, task_case, binding, drawn) &&
            play_pool(timing, task_case, number, binding,
                      refresh_pool_make(timing->arena, binding, drawn->timing, TIMING_DRAWS,
@@ -479,9 +490,11 @@ static void time_cases(void *context)
 
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
                   struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
-                  int count, struct yardstick *yardstick, struct error *error)
+                  int count, struct yardstick *yardstick, struct references *references,
+                  struct error *error)
 {
     struct timing timing = {.yardstick = yardstick,
+                            .references = references,
                             .arena = arena,
                             .task = task,
                             .options = options,

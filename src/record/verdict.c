@@ -159,6 +159,7 @@ void verdict_write(struct json *json, const char *name, const struct verdict *ve
         if (verdict->cases[i].sampled > 0) {
             json_int(json, "sampled", verdict->cases[i].sampled);
             json_int(json, "elements", verdict->cases[i].elements);
+            json_string(json, "oracle", verdict->cases[i].device_oracle ? "device" : "cpu");
         }
         if (verdict->cases[i].refused)
             json_string(json, "refused", verdict->cases[i].refused);

@@ -86,6 +86,7 @@ struct case_result {
     double worst;                /* largest error in units of the limit, over all draws */
     int64_t skipped;             /* elements where the plain version overflows */
     int64_t sampled, elements;   /* too large to compare whole: so many of so many, per draw */
+    bool device_oracle;          /* ...with a reference on the device, not the processor's */
     const char *refused;         /* why it was not judged: "takes at least ..."; else NULL */
     double microseconds;         /* of one call; nan when not timed */
     struct interval time;        /* the same with its 95 % interval over launches */

@@ -68,10 +68,11 @@ static int describe(struct arena *arena, const struct target *target)
     text_printf(&out, "device %s\nversion %s\ncompiler %s\narchitecture %s\n", facts.device,
                 facts.version, facts.compiler, facts.architecture);
     text_printf(&out,
-                "threads %lld\nshared %lld\nmemory %lld\ncache %lld\nunits %lld\ndoubles %d\n",
+                "threads %lld\nshared %lld\nmemory %lld\ncache %lld\nunits %lld\ndoubles %d\n"
+                "gpu %d\n",
                 (long long)facts.block_threads, (long long)facts.shared_bytes,
                 (long long)facts.memory_bytes, (long long)facts.cache_bytes, (long long)facts.units,
-                facts.doubles);
+                facts.doubles, facts.gpu);
     say(out.at);
     target->close(&device);
     return STATUS_GOOD;

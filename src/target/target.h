@@ -36,6 +36,7 @@ struct target_facts {
     int64_t cache_bytes; /* that all units share */
     int64_t units;       /* multiprocessors, compute units */
     bool doubles;        /* computes in double precision */
+    bool gpu;            /* made for much work at once, beside the processor */
 };
 
 /* What the compiler says of one function. -1: not told. */

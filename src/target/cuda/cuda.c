@@ -138,7 +138,8 @@ static void cuda_describe(struct device *device, struct target_facts *facts)
                                    .memory_bytes = (int64_t)memory,
                                    .cache_bytes = attribute(cuda, CU_ATTRIBUTE_CACHE),
                                    .units = attribute(cuda, CU_ATTRIBUTE_MULTIPROCESSORS),
-                                   .doubles = true};
+                                   .doubles = true,
+                                   .gpu = true};
     cuda->device_name(facts->device, TARGET_NAME, cuda->device);
     snprintf(facts->version, sizeof facts->version, "CUDA %d.%d", version / 1000,
              version % 1000 / 10);

@@ -156,7 +156,8 @@ static void opencl_describe(struct device *device, struct target_facts *facts)
         .memory_bytes = ask_number(cl, CL_DEVICE_GLOBAL_MEM_SIZE, 8),
         .cache_bytes = ask_number(cl, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8),
         .units = ask_number(cl, CL_DEVICE_MAX_COMPUTE_UNITS, 4),
-        .doubles = ask_number(cl, CL_DEVICE_DOUBLE_FP_CONFIG, 8) != 0};
+        .doubles = ask_number(cl, CL_DEVICE_DOUBLE_FP_CONFIG, 8) != 0,
+        .gpu = (ask_number(cl, CL_DEVICE_TYPE, 8) & CL_DEVICE_TYPE_GPU) != 0};
     if (cl->GetDeviceInfo(cl->device, CL_DEVICE_NAME, TARGET_NAME - 1, facts->device, NULL) != 0)
         snprintf(facts->device, sizeof facts->device, "an OpenCL device");
     cl->GetDeviceInfo(cl->device, CL_DEVICE_VERSION, TARGET_NAME - 1, facts->version, NULL);
