@@ -192,21 +192,6 @@ static bool read_tables(struct ablate *ablate)
     return invocation->errors.list.count == 0;
 }
 
-static bool take_number(struct invocation *invocation, const char *name, double most, double *value)
-{
-    const char *text = option_value(invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    *value = strtod(text, &end);
-    if (*text && *end == 0 && *value > 0 && *value <= most)
-        return true;
-    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s takes a number above 0 and at most %g, not '%s'", name, most, text),
-               "smelt help bench");
-    return false;
-}
-
 static enum exit_code compare(struct invocation *invocation, int seeds)
 {
     struct ablate *ablate = arena_new(invocation->arena, struct ablate);
@@ -234,7 +219,8 @@ static enum exit_code compare(struct invocation *invocation, int seeds)
 
 enum exit_code ablate_run(struct invocation *invocation)
 {
-    double plans = 0, seeds = 100, seconds = 0.3, threads = 1;
+    int64_t plans = 0, seeds = 100, threads = 1;
+    double seconds = 0.3;
     struct operands *operands = &invocation->operands;
     memmove(operands->at, operands->at + 1, (operands->count - 1) * sizeof *operands->at);
     operands->count--;
@@ -244,10 +230,10 @@ enum exit_code ablate_run(struct invocation *invocation)
                    "name tables, such as bench/tables/*.table, or tasks and --measure");
         return EXIT_USAGE;
     }
-    if (!take_number(invocation, "measure", ABLATE_PLANS, &plans) ||
-        !take_number(invocation, "seeds", ABLATE_SEEDS, &seeds) ||
-        !take_number(invocation, "seconds", 3600, &seconds) ||
-        !take_number(invocation, "threads", 1024, &threads))
+    if (!option_count(invocation, "measure", 1, ABLATE_PLANS, &plans) ||
+        !option_count(invocation, "seeds", 1, ABLATE_SEEDS, &seeds) ||
+        !option_number(invocation, "seconds", 3600, &seconds) ||
+        !option_count(invocation, "threads", 1, MACHINE_THREADS, &threads))
         return errors_exit(&invocation->errors);
     return plans > 0 ? ablate_measure(invocation, (int)plans, seconds, (int)threads)
                      : compare(invocation, (int)seeds);

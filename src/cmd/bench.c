@@ -111,21 +111,6 @@ static bool find_files(struct bench *bench)
     return invocation->errors.list.count == 0;
 }
 
-static bool take_number(struct bench *bench, const char *name, double most, double *value)
-{
-    const char *text = option_value(bench->invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    *value = strtod(text, &end);
-    if (*text && *end == 0 && *value > 0 && *value <= most)
-        return true;
-    error_hint(errors_add(&bench->invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s takes a number above 0 and at most %g, not '%s'", name, most, text),
-               "smelt help bench");
-    return false;
-}
-
 static bool take_shard(struct bench *bench)
 {
     const char *text = option_value(bench->invocation, "shard");
@@ -143,9 +128,10 @@ static bool take_shard(struct bench *bench)
 static bool take_options(struct bench *bench)
 {
     struct invocation *invocation = bench->invocation;
-    double threads = 1, seconds = 1;
-    if (!take_number(bench, "threads", 1024, &threads) ||
-        !take_number(bench, "seconds", 3600, &seconds))
+    int64_t threads = 1;
+    double seconds = 1;
+    if (!option_count(invocation, "threads", 1, MACHINE_THREADS, &threads) ||
+        !option_number(invocation, "seconds", 3600, &seconds))
         return false;
     struct error error = {0};
     if (!planned_target(invocation->arena, option_value(invocation, "target"), &bench->target,

@@ -89,6 +89,13 @@ bool option_given(const struct invocation *invocation, const char *name);
 const char *option_value(const struct invocation *invocation, const char *name);
 /* The values of a repeated option one by one; *cursor starts at 0; NULL at the end. */
 const char *option_next(const struct invocation *invocation, const char *name, size_t *cursor);
+/*
+ * Numbers. *value stays as it is where the option is not given; false with an error when what was
+ * given is none, or beyond its bounds.
+ */
+bool option_number(struct invocation *invocation, const char *name, double most, double *value);
+bool option_count(struct invocation *invocation, const char *name, int64_t least, int64_t most,
+                  int64_t *value);
 
 /* ---- output (output.c) ---- */
 

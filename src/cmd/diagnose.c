@@ -35,26 +35,12 @@ struct request {
     struct rates rates;
 };
 
-static bool take_number(struct invocation *invocation, const char *name, double most, double *value)
-{
-    const char *text = option_value(invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    *value = strtod(text, &end);
-    if (*text && *end == 0 && *value > 0 && *value <= most)
-        return true;
-    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s cannot be '%s'", name, text),
-               "it is a number above 0");
-    return false;
-}
-
 static bool take_options(struct invocation *invocation, struct request *request)
 {
-    double threads = 1, seconds = 1;
-    if (!take_number(invocation, "threads", 1024, &threads) ||
-        !take_number(invocation, "seconds", 3600, &seconds))
+    int64_t threads = 1;
+    double seconds = 1;
+    if (!option_count(invocation, "threads", 1, MACHINE_THREADS, &threads) ||
+        !option_number(invocation, "seconds", 3600, &seconds))
         return false;
     request->options = (struct judge_options){.only_case = -1,
                                               .only_draw = -1,

@@ -9,6 +9,7 @@
 #include "cmd/judged.h"
 #include "cmd/stored.h"
 #include "judge/judge.h"
+#include "machine/machine.h"
 
 static const char *const caches[] = {"cold", "warm", NULL};
 static const char *const oracles[] = {"auto", "cpu", "device", NULL};
@@ -87,27 +88,12 @@ static const struct example examples[] = {
     {0},
 };
 
+enum { CASES_MOST = 1024 };
+
 struct request {
     struct judge_options options;
     struct judged judged;
 };
-
-static bool parse_number(struct invocation *invocation, const char *name, int least, int *value)
-{
-    const char *text = option_value(invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    long number = strtol(text, &end, 10);
-    if (*text && *end == 0 && number >= least && number <= 1024) {
-        *value = (int)number;
-        return true;
-    }
-    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s takes a number from %d to 1024, not '%s'", name, least, text),
-               "smelt help judge");
-    return false;
-}
 
 static void take_baselines(struct invocation *invocation, struct judge_options *chosen)
 {
@@ -119,21 +105,6 @@ static void take_baselines(struct invocation *invocation, struct judge_options *
         return;
     vector_push(invocation->arena, &names, NULL);
     chosen->baselines = names.at;
-}
-
-static bool take_seconds(struct invocation *invocation, const char *name, double *seconds)
-{
-    const char *text = option_value(invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    *seconds = strtod(text, &end);
-    if (*text && *end == 0 && *seconds > 0 && *seconds < 1e6)
-        return true;
-    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s takes a number above 0, not '%s'", name, text),
-               "smelt help judge");
-    return false;
 }
 
 /* "8G": a number and perhaps K, M, G or T. */
@@ -178,13 +149,17 @@ static bool take_options(struct invocation *invocation, struct request *request)
                                                       : JUDGE_ORACLE_DEVICE;
     chosen->keep = option_value(invocation, "out");
     chosen->samples = option_value(invocation, "samples");
-    if (!parse_number(invocation, "case", 0, &chosen->only_case) ||
-        !parse_number(invocation, "threads", 1, &chosen->threads) ||
-        !parse_number(invocation, "jobs", 1, &chosen->jobs) ||
+    int64_t only_case = -1, threads = 0, jobs = 0;
+    if (!option_count(invocation, "case", 0, CASES_MOST, &only_case) ||
+        !option_count(invocation, "threads", 1, MACHINE_THREADS, &threads) ||
+        !option_count(invocation, "jobs", 1, MACHINE_THREADS, &jobs) ||
         !take_memory(invocation, &chosen->memory) ||
-        !take_seconds(invocation, "seconds", &chosen->time_seconds) ||
-        !take_seconds(invocation, "timeout", &chosen->seconds))
+        !option_number(invocation, "seconds", 1e6, &chosen->time_seconds) ||
+        !option_number(invocation, "timeout", 1e6, &chosen->seconds))
         return false;
+    chosen->only_case = (int)only_case;
+    chosen->threads = (int)threads;
+    chosen->jobs = (int)jobs;
     if (id && !judge_id_parse(id, chosen)) {
         error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
                               "'%s' is no id of a verdict", id),

@@ -7,6 +7,7 @@
  */
 #include "cmd/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,4 +294,45 @@ const char *option_value(const struct invocation *invocation, const char *name)
     while ((value = option_next(invocation, name, &cursor)))
         last = value;
     return last;
+}
+
+static bool refuse_number(struct invocation *invocation, const char *name, const char *text,
+                          const char *wanted)
+{
+    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                          "--%s takes %s, not '%s'", name, wanted, text),
+               "smelt help %s", invocation->command->name);
+    return false;
+}
+
+bool option_number(struct invocation *invocation, const char *name, double most, double *value)
+{
+    const char *text = option_value(invocation, name);
+    char *end;
+    if (!text)
+        return true;
+    double number = strtod(text, &end);
+    if (*text == 0 || *end != 0 || !(number > 0 && number <= most))
+        return refuse_number(
+            invocation, name, text,
+            arena_printf(invocation->arena, "a number above 0 and at most %g", most));
+    *value = number;
+    return true;
+}
+
+bool option_count(struct invocation *invocation, const char *name, int64_t least, int64_t most,
+                  int64_t *value)
+{
+    const char *text = option_value(invocation, name);
+    char *end;
+    if (!text)
+        return true;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (*text == 0 || *end != 0 || errno != 0 || number < least || number > most)
+        return refuse_number(invocation, name, text,
+                             arena_printf(invocation->arena, "a whole number from %lld to %lld",
+                                          (long long)least, (long long)most));
+    *value = number;
+    return true;
 }

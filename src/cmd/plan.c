@@ -47,29 +47,14 @@ struct listing {
     int count, first, last; /* of those shown, from 0 */
 };
 
-/* The number an option has, or `otherwise` without it; -1 when it is none. */
-static int64_t option_number(const struct invocation *invocation, const char *name,
-                             int64_t otherwise)
-{
-    const char *text = option_value(invocation, name);
-    size_t digits = text ? strspn(text, "0123456789") : 0;
-    if (!text)
-        return otherwise;
-    return digits > 0 && digits < 10 && !text[digits] ? strtoll(text, NULL, 10) : -1;
-}
-
 /* Plans on a random walk from the best seed, in place of the seeds. */
 static bool walk_plans(struct listing *listing)
 {
     struct invocation *invocation = listing->planned.request.invocation;
-    int64_t wanted = option_number(invocation, "random", 0);
-    int64_t seed = option_number(invocation, "seed", 0);
-    if (wanted < 0 || wanted > PLANS_SHOWN || seed < 0) {
-        struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                                         "--random and --seed take numbers");
-        error_hint(error, "--random at most %d", PLANS_SHOWN);
+    int64_t wanted = 0, seed = 0;
+    if (!option_count(invocation, "random", 0, PLANS_SHOWN, &wanted) ||
+        !option_count(invocation, "seed", 0, INT64_MAX, &seed))
         return false;
-    }
     if (wanted == 0)
         return true;
     struct plan_space space = skeleton_space(listing->planned.ready, listing->plans[0]);
@@ -88,20 +73,14 @@ static bool walk_plans(struct listing *listing)
 static bool choose_shown(struct listing *listing)
 {
     struct invocation *invocation = listing->planned.request.invocation;
-    const char *only = option_value(invocation, "only");
+    int64_t number = 0;
     listing->first = 0;
     listing->last = listing->count - 1;
-    int number = (int)option_number(invocation, "only", 0);
-    if (!only)
-        return true;
-    if (number >= 1 && number <= listing->count) {
-        listing->first = listing->last = number - 1;
-        return true;
-    }
-    struct error *error = errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                                     "there is no plan number %s", only);
-    error_hint(error, "there %s %d", listing->count == 1 ? "is" : "are", listing->count);
-    return false;
+    if (!option_count(invocation, "only", 1, listing->count, &number))
+        return false;
+    if (number > 0)
+        listing->first = listing->last = (int)number - 1;
+    return true;
 }
 
 static void print_scaled(struct text *out, double value, const char *unit)

@@ -50,30 +50,6 @@ static const struct example examples[] = {
     {0},
 };
 
-/* ---- options ---- */
-
-static bool usage(struct invocation *invocation, const char *name, const char *text,
-                  const char *hint)
-{
-    error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
-                          "--%s cannot be '%s'", name, text),
-               "%s", hint);
-    return false;
-}
-
-static bool take_threads(struct invocation *invocation, int *threads)
-{
-    const char *text = option_value(invocation, "threads");
-    char *end;
-    *threads = 1;
-    if (!text)
-        return true;
-    long number = strtol(text, &end, 10);
-    *threads = (int)number;
-    return (*text && *end == 0 && number >= 1 && number <= MACHINE_THREADS) ||
-           usage(invocation, "threads", text, "it is a number above 0");
-}
-
 /* ---- answers ---- */
 
 static bool answer_text(struct invocation *invocation, const char *text)
@@ -240,12 +216,15 @@ static enum exit_code run(struct invocation *invocation)
     struct prompted *prompted = arena_new(invocation->arena, struct prompted);
     const char *reply = option_value(invocation, "reply");
     size_t window;
+    int64_t threads = 1;
     prompted->planned.request.invocation = prompted->invocation = invocation;
     prompted->from = option_value(invocation, "parent");
     prompted->judged = option_value(invocation, "verdict");
-    if (!prompted_window(invocation, &window) || !take_threads(invocation, &prompted->threads) ||
+    if (!prompted_window(invocation, &window) ||
+        !option_count(invocation, "threads", 1, MACHINE_THREADS, &threads) ||
         !prompted_role(invocation, &prompted->role))
         return EXIT_USAGE;
+    prompted->threads = (int)threads;
     bool ready = prompted_gather(prompted, !reply);
     enum exit_code code = !ready  ? errors_exit(&invocation->errors)
                           : reply ? read_reply(prompted, reply)

@@ -259,7 +259,7 @@ static void write_findings(struct json *json, const struct findings *findings)
 static enum exit_code run(struct invocation *invocation)
 {
     struct recheck recheck = {.invocation = invocation, .seconds = 2};
-    if (!run_take_number(invocation, "seconds", 3600, &recheck.seconds) ||
+    if (!option_number(invocation, "seconds", 3600, &recheck.seconds) ||
         !stored_open(&recheck.stored, invocation, false))
         return errors_exit(&invocation->errors);
     bool fine = invocation->operands.count ? recheck_named(&recheck, invocation->operands.at[0])

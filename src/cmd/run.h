@@ -87,8 +87,6 @@ enum exit_code run_many(struct invocation *invocation);
 
 /* The command line, a word per line, so that the run can be gone on with. */
 const char *run_settings(struct invocation *invocation);
-/* A number above 0; left as it is when not given. */
-bool run_take_number(struct invocation *invocation, const char *name, double most, double *value);
 /* Of the machine and the compiler: winners were judged by them. */
 const char *run_signature(struct arena *arena);
 

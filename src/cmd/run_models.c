@@ -126,8 +126,8 @@ static bool read_transcript(struct run_models *own, struct invocation *invocatio
 static bool take_amounts(struct run_models *own, struct invocation *invocation)
 {
     double tokens = 0;
-    if (!run_take_number(invocation, "money", 1e9, &own->run.money) ||
-        !run_take_number(invocation, "tokens", 1e12, &tokens))
+    if (!option_number(invocation, "money", 1e9, &own->run.money) ||
+        !option_number(invocation, "tokens", 1e12, &tokens))
         return false;
     own->run.tokens = (int64_t)tokens;
     own->run.no_cache = option_given(invocation, "no-llm-cache");

@@ -62,30 +62,19 @@ static bool take_until(struct invocation *invocation, struct search_budget *budg
     return true;
 }
 
-bool run_take_number(struct invocation *invocation, const char *name, double most, double *value)
-{
-    const char *text = option_value(invocation, name);
-    char *end;
-    if (!text)
-        return true;
-    *value = strtod(text, &end);
-    if (*text && *end == 0 && *value > 0 && *value <= most)
-        return true;
-    return bad(invocation, name, text, "it is a number above 0");
-}
-
 static bool take_options(struct run_request *request, struct invocation *invocation)
 {
-    double threads = 1, jobs = 6, seconds = 0.5, seed = 0;
+    int64_t threads = 1, jobs = 6, seed = 0;
+    double seconds = 0.5;
     const char *policy = option_value(invocation, "policy");
     struct names VECTOR(const char *) names = {0};
     size_t cursor = 0;
     if (!take_budgets(invocation, &request->options.budget, &request->begin_only) ||
         !take_until(invocation, &request->options.budget) ||
-        !run_take_number(invocation, "threads", 1024, &threads) ||
-        !run_take_number(invocation, "jobs", SEARCH_BATCH, &jobs) ||
-        !run_take_number(invocation, "seed", 9e15, &seed) ||
-        !run_take_number(invocation, "seconds", 3600, &seconds))
+        !option_count(invocation, "threads", 1, MACHINE_THREADS, &threads) ||
+        !option_count(invocation, "jobs", 1, SEARCH_BATCH, &jobs) ||
+        !option_count(invocation, "seed", 1, INT64_MAX, &seed) ||
+        !option_number(invocation, "seconds", 3600, &seconds))
         return false;
     request->options.policy = search_policy_find(policy ? policy : "islands");
     request->options.batch = (int)jobs;
