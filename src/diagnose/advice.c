@@ -20,7 +20,7 @@ static const struct row {
 } table[] = {
     {DIAGNOSIS_INSTRUCTION, "scalar", "lanes", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "scalar", "side", OTHER, NULL},
-    {DIAGNOSIS_INSTRUCTION, "scalar", "turn", OTHER, "yes"},
+    {DIAGNOSIS_INSTRUCTION, "scalar", "turn", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "narrow", "lanes", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "narrow", "tile.n", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "spills", "lanes", LESS, NULL},
@@ -28,7 +28,7 @@ static const struct row {
     {DIAGNOSIS_INSTRUCTION, "spills", "unroll", LESS, NULL},
     {DIAGNOSIS_INSTRUCTION, "gathers", "side", OTHER, NULL},
     {DIAGNOSIS_INSTRUCTION, "gathers", "pack.", OTHER, "yes"},
-    {DIAGNOSIS_INSTRUCTION, "gathers", "turn", OTHER, "yes"},
+    {DIAGNOSIS_INSTRUCTION, "gathers", "turn", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "divisions", "divide", OTHER, "reciprocal"},
     {DIAGNOSIS_MEMORY, "traffic", "keep", MORE, NULL},
     {DIAGNOSIS_MEMORY, "traffic", "block.", MORE, NULL},

@@ -73,7 +73,7 @@ static const char *const UNROLLS[] = {"1", "2", "4", "8"};
 static const char *const DIVISIONS[] = {"exact", "reciprocal"};
 static const char *const CHUNKS[] = {"256",  "512",  "1024",  "2048",
                                      "4096", "8192", "16384", "65536"};
-static const char *const NO_YES[] = {"no", "yes"};
+static const char *const SQUARES[] = {"no", "1", "2", "4"};
 static const char *const LINES[] = {"1", "4", "16", "64"};
 
 enum { DIVISION_STEPS = 12 }; /* of integers, for one lane: there is no instruction for vectors */
@@ -99,12 +99,25 @@ static int same_in(loop_value value, const struct loop_variable *lane,
     return same;
 }
 
-/* Both sides of a square are worth a vector at least half full. */
-static bool turn_seed(const struct map_shape *shape, int lanes)
+/* Which of SQUARES. Both sides of a square are worth a vector at least half full; so many are side
+ * by side as make a line of the cache in the first result. */
+static int turn_seed(const struct map_shape *shape, int lanes)
 {
-    return shape->turn >= 0 && lanes > 1 &&
-           2 * nest_extent(&shape->nest, &shape->chains.at[shape->turn]) > lanes &&
-           2 * nest_extent(&shape->nest, &shape->chains.at[shape->lanes]) > lanes;
+    enum { LINE_BYTES = 64 };
+    const struct skeleton_group *group = shape->nest.group;
+    if (shape->turn < 0 || lanes < 2 ||
+        2 * nest_extent(&shape->nest, &shape->chains.at[shape->turn]) <= lanes ||
+        2 * nest_extent(&shape->nest, &shape->chains.at[shape->lanes]) <= lanes)
+        return 0;
+    int tensor = nest_stage(&shape->nest, group->stage_count - 1)->writes[0].tensor;
+    int64_t bytes = (int64_t)dtype_bytes(group->part->tensors[tensor].dtype) * lanes;
+    int64_t across = nest_extent(&shape->nest, &shape->chains.at[shape->lanes]);
+    int seed = 1;
+    while (seed < 3 && bytes < LINE_BYTES && across >= lanes * (2 << (seed - 1))) {
+        bytes *= 2;
+        seed++;
+    }
+    return seed;
 }
 
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
@@ -114,10 +127,11 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     double large = 0.5 * (double)group->target->l3;
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     lanes = shape.inner * 2 <= lanes ? 1 : lanes;
-    bool turn = turn_seed(&shape, lanes);
+    int turn = turn_seed(&shape, lanes);
     slots_add_lanes(group, slots, lanes, SLOTS_LANES);
-    slots_add(group, slots, "turn", "squares read along one index, written along another", NO_YES,
-              shape.turn >= 0 ? 2 : 1, turn);
+    slots_add(group, slots, "turn",
+              "squares side by side, read along one index, written along another", SQUARES,
+              shape.turn >= 0 ? 4 : 1, turn);
     slots_add(group, slots, "unroll", "vectors per iteration", UNROLLS, 4, 0);
     slots_add(group, slots, "chunk", "elements a thread takes at a time", CHUNKS, 8, turn ? 1 : 5);
     slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",
@@ -139,12 +153,12 @@ static bool map_legal(const struct skeleton_group *group, const struct plan_grou
     if (plan_number(plan, "lines", 1) > 1) {
         if (map_shape_of(group).chains.count < 2)
             nest_refuse(why_not, "there is one line only");
-        else if (plan_is(plan, "turn", "yes"))
+        else if (plan_number(plan, "turn", 0) > 0)
             nest_refuse(why_not, "squares that are turned over have lines of their own");
         if (why_not->text[0])
             return false;
     }
-    if (plan_is(plan, "turn", "yes")) {
+    if (plan_number(plan, "turn", 0) > 0) {
         struct map_shape shape = map_shape_of(group);
         if (shape.turn < 0)
             nest_refuse(why_not, "nothing is read along another index than written");
@@ -164,7 +178,7 @@ static struct skeleton_cost map_predict(const struct skeleton_group *group,
     struct skeleton_cost cost = {.bytes = shape.bytes, .operations = shape.operations};
     cost.vectors = (int)plan_number(plan, "unroll", 1) * 4;
     slots_predict(group, plan, &cost);
-    if (!plan_is(plan, "turn", "yes"))
+    if (plan_number(plan, "turn", 0) == 0)
         slots_predict_reads(group, plan, false, &cost);
     double step = group->target->vector_bytes / 2.0 / group->target->fma;
     double divisions = lines_same(group) * DIVISION_STEPS * step * (double)shape.inner *
@@ -433,7 +447,8 @@ static void map_lower(const struct skeleton_group *group, const struct plan_grou
     lowering.streaming = plan_is(plan, "stores", "streaming");
     lowering.masks = group->target->masks;
     lowering.turn_chain = -1;
-    if (plan_is(plan, "turn", "yes"))
+    lowering.squares = (int)plan_number(plan, "turn", 0);
+    if (lowering.squares > 0)
         lowering.turn_chain =
             map_turn_chain(&lowering.nest, &lowering.chains, &lowering.lane_chain);
     lowering.line_chain = -1;

@@ -20,7 +20,7 @@ struct map_lowering {
     int line_chain;             /* worked on `lines` at a time inside each vector; -1: none */
     loop_value line_from, line_to;
     struct skeleton_values values;
-    int lanes, unroll;
+    int lanes, unroll, squares; /* squares: turned over side by side */
     bool streaming, masks;
     /* what is stored: places and values in turn */
     loop_value *stored;
@@ -30,7 +30,10 @@ struct map_lowering {
 
 /* ---- map_turn.c: squares read along one chain, written along another ---- */
 
-enum { MAP_MAX_TURN = 16 }; /* lanes: a square must fit the registers */
+enum {
+    MAP_MAX_TURN = 16,   /* lanes: a square must fit the registers */
+    MAP_MAX_SQUARES = 4, /* side by side: the stack holds what registers do not */
+};
 
 /* The chain that something is dense along which is read with strides along the chain results are
  * dense along, or -1; the latter in `lanes`. */

@@ -2,7 +2,9 @@
  * Maps that read along one index and write along another: transposes, and what is computed on the
  * way. As many lines are read as a vector has lanes, the square is turned over in registers, and as
  * many lines are written. Within a block the longer way is along what is read, so that memory sees
- * a few long streams; stores that pass the caches fill whole lines wherever they are.
+ * a few long streams. Squares that lie side by side in the results are written together, as many as
+ * make a line of the cache: a line that goes past the caches in halves, one long after the other,
+ * costs memory two writes of parts.
  */
 #include "skeleton/map.h"
 
@@ -55,7 +57,7 @@ struct turn {
     struct map_lowering *lowering;
     const struct loop_variable *along, *lane; /* read along, written along */
     struct turn_loads loads;
-    loop_value *vectors; /* per load `lanes` of them, first as read, then turned */
+    loop_value *vectors; /* per square and load `lanes` of them, first as read, then turned */
 };
 
 static bool is_step(struct arena *arena, loop_value offset, const struct loop_variable *variable,
@@ -97,8 +99,15 @@ static void collect_loads(struct turn *turn, loop_value value, struct map *seen)
     collect_loads(turn, value->c, seen);
 }
 
-/* The value with line `line` of the squares in place of what was loaded. */
-static loop_value use_line(const struct turn *turn, loop_value value, int line, struct map *done)
+/* The vectors of a load in one of the squares side by side. */
+static loop_value *square_vectors(const struct turn *turn, int square, int load)
+{
+    return &turn->vectors[(square * (int)turn->loads.count + load) * turn->lowering->lanes];
+}
+
+/* The value with line `line` of a square in place of what was loaded. */
+static loop_value use_line(const struct turn *turn, loop_value value, int square, int line,
+                           struct map *done)
 {
     struct arena *arena = turn->lowering->arena;
     if (!value || (value->op != LOOP_APPLY && value->op != LOOP_LOAD))
@@ -110,11 +119,11 @@ static loop_value use_line(const struct turn *turn, loop_value value, int line, 
     if (value->op == LOOP_LOAD) {
         int number = is_turned(turn, value) ? load_number(turn, value) : -1;
         if (number >= 0)
-            result = turn->vectors[number * turn->lowering->lanes + line];
+            result = square_vectors(turn, square, number)[line];
     } else {
-        loop_value a = use_line(turn, value->a, line, done),
-                   b = use_line(turn, value->b, line, done),
-                   c = use_line(turn, value->c, line, done);
+        loop_value a = use_line(turn, value->a, square, line, done),
+                   b = use_line(turn, value->b, square, line, done),
+                   c = use_line(turn, value->c, square, line, done);
         if (a != value->a || b != value->b || c != value->c)
             result = loop_rebuild(arena, value, a, b, c);
     }
@@ -125,6 +134,7 @@ static loop_value use_line(const struct turn *turn, loop_value value, int line, 
 /* ---- a square ---- */
 
 struct turn_square {
+    int number;                         /* among those side by side */
     loop_value lane, along;             /* where it begins */
     loop_value lane_count, along_count; /* NULL: it is whole */
     loop_value lane_last;               /* with counts: beyond this nothing may be read */
@@ -160,7 +170,7 @@ static void square_read(struct turn *turn, struct loop_block *block,
 {
     struct arena *arena = turn->lowering->arena;
     int lanes = turn->lowering->lanes;
-    loop_value *vectors = &turn->vectors[number * lanes];
+    loop_value *vectors = square_vectors(turn, square->number, number);
     const struct skeleton_lanes along = {turn->along, lanes, square->along, square->along_count};
     for (int i = 0; i < lanes; i++) {
         loop_value line = loop_add(arena, square->lane, loop_integer(arena, i));
@@ -185,7 +195,7 @@ static void square_write(struct turn *turn, struct loop_block *block,
     if (square->along_count)
         block = loop_if(block, loop_less(arena, loop_integer(arena, line), square->along_count));
     for (int i = 0; i < count; i++) {
-        wide[i] = use_line(turn, lowering->stored[2 * i + 1], line, &done);
+        wide[i] = use_line(turn, lowering->stored[2 * i + 1], square->number, line, &done);
         wide[i] = loop_substitute(arena, wide[i], turn->along, at);
     }
     const struct skeleton_lanes side = {turn->lane, lowering->lanes, square->lane,
@@ -201,13 +211,24 @@ static void square_write(struct turn *turn, struct loop_block *block,
     }
 }
 
-static void square_turn(struct turn *turn, struct loop_block *block,
-                        const struct turn_square *square)
+/* So many squares side by side: each line of the results is written through all of them. */
+static void squares_turn(struct turn *turn, struct loop_block *block,
+                         const struct turn_square *first, int count)
 {
-    for (size_t i = 0; i < turn->loads.count; i++)
-        square_read(turn, block, square, (int)i);
-    for (int i = 0; i < turn->lowering->lanes; i++)
-        square_write(turn, block, square, i);
+    struct arena *arena = turn->lowering->arena;
+    struct turn_square squares[MAP_MAX_SQUARES];
+    for (int k = 0; k < count; k++) {
+        loop_value before = loop_integer(arena, (int64_t)k * turn->lowering->lanes);
+        squares[k] = *first;
+        squares[k].number = k;
+        squares[k].lane = loop_add(arena, first->lane, before);
+        for (size_t i = 0; i < turn->loads.count; i++)
+            square_read(turn, block, &squares[k], (int)i);
+    }
+    for (int i = 0; i < turn->lowering->lanes; i++) {
+        for (int k = 0; k < count; k++)
+            square_write(turn, block, &squares[k], i);
+    }
 }
 
 /* ---- loops ---- */
@@ -236,28 +257,48 @@ static loop_value block_end(struct map_lowering *lowering, struct loop_block *bl
     return loop_of(arena, loop_let(block, "to", end));
 }
 
-/* Whole squares, and those at the edges with counts. */
-static void block_turn(struct turn *turn, struct loop_block *block, loop_value lane,
-                       loop_value lane_to, loop_value along, loop_value along_to)
+/* One by one, with counts. */
+static void edge_turn(struct turn *turn, struct loop_block *block, struct turn_square square,
+                      loop_value lane_to, loop_value along_left)
 {
     struct arena *arena = turn->lowering->arena;
     loop_value lanes = loop_integer(arena, turn->lowering->lanes);
-    struct loop_variable *outer, *inner;
-    block = loop_for(block, LOOP_SERIAL, turn->lane->name, lane, lane_to, lanes, &outer);
-    block = loop_for(block, LOOP_SERIAL, turn->along->name, along, along_to, lanes, &inner);
-    struct turn_square square = {.lane = loop_of(arena, outer), .along = loop_of(arena, inner)};
+    loop_note(block, "squares at the edge");
+    if (turn->lowering->squares > 1) {
+        loop_value side =
+            loop_integer(arena, (int64_t)turn->lowering->squares * turn->lowering->lanes);
+        struct loop_variable *counter;
+        block =
+            loop_for(block, LOOP_SERIAL, turn->lane->name, square.lane,
+                     loop_min(arena, loop_add(arena, square.lane, side), lane_to), lanes, &counter);
+        square.lane = loop_of(arena, counter);
+    }
     loop_value lane_left = loop_sub(arena, lane_to, square.lane);
-    loop_value along_left = loop_sub(arena, along_to, square.along);
-    loop_value whole = loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, lanes, lane_left, NULL),
-                                  loop_apply(arena, IR_LE, lanes, along_left, NULL), NULL);
-    square_turn(turn, loop_if(block, whole), &square);
-    block = loop_else(block);
-    loop_note(block, "a square at the edge");
     square.lane_count = loop_of(arena, loop_let(block, "lines", loop_min(arena, lanes, lane_left)));
     square.along_count =
         loop_of(arena, loop_let(block, "wanted", loop_min(arena, lanes, along_left)));
     square.lane_last = loop_sub(arena, lane_to, loop_integer(arena, 1));
-    square_turn(turn, block, &square);
+    squares_turn(turn, block, &square, 1);
+}
+
+/* Whole squares, and those at the edges. */
+static void block_turn(struct turn *turn, struct loop_block *block, loop_value lane,
+                       loop_value lane_to, loop_value along, loop_value along_to)
+{
+    struct arena *arena = turn->lowering->arena;
+    int squares = turn->lowering->squares;
+    loop_value lanes = loop_integer(arena, turn->lowering->lanes);
+    loop_value side = loop_integer(arena, (int64_t)squares * turn->lowering->lanes);
+    struct loop_variable *outer, *inner;
+    block = loop_for(block, LOOP_SERIAL, turn->lane->name, lane, lane_to, side, &outer);
+    block = loop_for(block, LOOP_SERIAL, turn->along->name, along, along_to, lanes, &inner);
+    struct turn_square square = {.lane = loop_of(arena, outer), .along = loop_of(arena, inner)};
+    loop_value lane_left = loop_sub(arena, lane_to, square.lane);
+    loop_value along_left = loop_sub(arena, along_to, square.along);
+    loop_value whole = loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, side, lane_left, NULL),
+                                  loop_apply(arena, IR_LE, lanes, along_left, NULL), NULL);
+    squares_turn(turn, loop_if(block, whole), &square, squares);
+    edge_turn(turn, loop_else(block), square, lane_to, along_left);
 }
 
 void map_turn(struct map_lowering *lowering, struct loop_block *block, enum loop_kind kind)
@@ -276,7 +317,7 @@ void map_turn(struct map_lowering *lowering, struct loop_block *block, enum loop
     struct map seen = map_new(arena);
     for (int i = 0; i < lowering->store_count; i++)
         collect_loads(&turn, lowering->stored[2 * i + 1], &seen);
-    turn.vectors =
-        arena_array(arena, (turn.loads.count + 1) * (size_t)lowering->lanes, sizeof *turn.vectors);
+    size_t vectors = (size_t)(lowering->squares * lowering->lanes) * (turn.loads.count + 1);
+    turn.vectors = arena_array(arena, vectors, sizeof *turn.vectors);
     block_turn(&turn, block, lane_from, lane_to, along_from, along_to);
 }
