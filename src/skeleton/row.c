@@ -210,6 +210,17 @@ static void shape_direction(struct row_shape *shape)
     }
 }
 
+/* How many functions of mathematics a stage computes. */
+static int stage_functions(const struct ir_stage *stage)
+{
+    int count = 0;
+    for (int i = 0; i < stage->nodes.count; i++) {
+        enum ir_op op = stage->nodes.at[i].op;
+        count += op >= IR_EXP && op <= IR_TGAMMA && op != IR_SQRT;
+    }
+    return count;
+}
+
 static struct row_shape row_shape_of(const struct skeleton_group *group)
 {
     struct row_shape shape = {.rows = 1, .length = 1};
@@ -229,10 +240,8 @@ static struct row_shape row_shape_of(const struct skeleton_group *group)
         const struct row_stage *stage = &shape.row.stages[i];
         shape.operations += nest_operations(&shape.row.nest, stage->stage);
         shape.stores |= stage->kind == ROW_MAP && group->needed[stage->stage->writes[0].tensor];
-        for (int k = 0; stage->kind == ROW_REDUCE && k < stage->stage->nodes.count; k++) {
-            enum ir_op op = stage->stage->nodes.at[k].op;
-            shape.heavy |= stage->pass > 1 && op >= IR_EXP && op <= IR_TGAMMA && op != IR_SQRT;
-        }
+        shape.heavy |=
+            stage->kind == ROW_REDUCE && stage->pass > 1 && stage_functions(stage->stage) > 0;
     }
     return shape;
 }
@@ -336,8 +345,8 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
               !across && shape.reduced.count == 1 ? 5 : 1, split ? 0 : keep_seed(&shape));
     slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
               shape.heavy);
-    slots_add(group, slots, "prefetch", "the next row is fetched in the last pass of one", NO_YES,
-              prefetches ? 2 : 1,
+    slots_add(group, slots, "prefetch", "the next row is fetched in the longest pass of one",
+              NO_YES, prefetches ? 2 : 1,
               prefetches && shape.bytes > 0.5 * (double)group->target->l3 &&
                   8 * shape.length < group->target->l2);
     slots_add_stores(group, slots,
@@ -434,15 +443,11 @@ static void lower_along(struct row_lowering *lowering, struct loop_block *block)
     if (lowering->kept_pass)
         lowering->kept =
             loop_stack(block, "kept", DTYPE_F32, 1, plan_number(lowering->plan, "keep", 4096));
-    for (int pass = 1; pass <= lowering->row.pass_count; pass++) {
-        row_pass_along(lowering, block, pass, NULL, NULL);
-        lowering->values.memo = NULL;
-        for (int i = 0; i < lowering->row.stage_count; i++) {
-            struct row_stage *stage = &lowering->row.stages[i];
-            if (row_in_pass(stage, pass) && stage->kind != ROW_MAP)
-                row_stage_finish(lowering, block, stage, lowering->unroll);
-        }
-    }
+    int quick = row_quick_passes(lowering);
+    if (quick > 0)
+        row_quick(lowering, block, quick);
+    for (int pass = quick + 1; pass <= lowering->row.pass_count; pass++)
+        row_pass(lowering, block, pass);
     row_store_values(lowering, block, 1, NULL, NULL, NULL);
 }
 
@@ -483,6 +488,26 @@ static int kept_pass(const struct row_lowering *lowering)
             return stage->pass;
     }
     return 0;
+}
+
+/* The pass that computes most functions, or the last: there memory has time to bring the next row.
+ */
+static int fetch_pass(const struct row_lowering *lowering)
+{
+    int most = 0, chosen = lowering->row.pass_count;
+    for (int pass = 1; pass <= lowering->row.pass_count; pass++) {
+        int functions = 0;
+        for (int i = 0; i < lowering->row.stage_count; i++) {
+            const struct row_stage *stage = &lowering->row.stages[i];
+            if (row_in_pass(stage, pass))
+                functions += stage_functions(stage->stage);
+        }
+        if (functions > most) {
+            most = functions;
+            chosen = pass;
+        }
+    }
+    return chosen;
 }
 
 /* With what is decided for rows that are short and whole enough, and without for others. */
@@ -535,6 +560,7 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
     lowering->masks = group->target->masks;
     lowering->reciprocal = plan_is(plan, "divide", "reciprocal");
     lowering->prefetch = plan_is(plan, "prefetch", "yes");
+    lowering->fetch_pass = fetch_pass(lowering);
     lowering->kind = plan_is(plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
     lowering->values = (struct skeleton_values){
         .group = group, .kernel = kernel, .resolve = row_resolve, .context = lowering};

@@ -30,8 +30,10 @@ struct row_stage {
     const struct loop_buffer *partial[2]; /* TOTAL, or REDUCE by chunks: values not yet combined */
     /* while its pass is written */
     struct loop_variable *sums[ROW_MAX_UNROLL], *places[ROW_MAX_UNROLL];
+    struct loop_variable *odd; /* quick, of two components: lanes that saw a NaN */
     /* after its pass; per vector of rows side by side */
     loop_value results[ROW_MAX_UNROLL], result_places[ROW_MAX_UNROLL];
+    struct loop_variable *found[2]; /* the same as variables, lanes along the row */
 };
 
 struct row_group {
@@ -55,14 +57,17 @@ struct row_lowering {
     struct skeleton_values values;
     int lanes, unroll;
     bool streaming, masks, reciprocal;
+    bool quick;          /* rows are taken to hold ordinary numbers: see row_quick.c */
     enum loop_kind kind; /* of the loops over rows */
     int vector;          /* the vector of rows that values are now made for */
     /* elements kept from one pass for a later one */
     const struct loop_buffer *kept;
     loop_value kept_value; /* what they are, in terms of the inner chain's variable */
     int kept_pass;
-    /* what the first pass of the next row will load, fetched in the last pass of this one */
+    /* what the first pass of the next row will load, fetched in the pass of this one that computes
+     * most */
     bool prefetch;
+    int fetch_pass;
     struct soon_loads soon;
     const struct loop_variable *row_counter; /* of the innermost loop over rows */
 };
@@ -74,18 +79,28 @@ bool row_is_indexed(const struct row_stage *stage);
 /* Declares the accumulators: `vectors` of them. */
 void row_sums_open(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                    int vectors, int lanes);
-/* The value, and of an indexed one the number of the vector along the row, in 32 bits. `live`:
- * lanes that count, or NULL. */
+/* The value, and of an indexed one the number along the row of the first of the vectors that are
+ * added together, in 32 bits. `live`: lanes that count, or NULL. */
 void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                   int vector, const loop_value *values, loop_value live);
-/* i64 places of a vector, when lanes run along the row (`along` of them) or not (1). */
-loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector,
-                     int along);
+/* i64 places of a vector whose lanes do not run along the row. */
+loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector);
 /* All accumulators and their lanes as one value. */
 void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                    int vectors, loop_value results[2]);
 
+/* ---- row_quick.c ---- */
+
+/* How many passes, from the first on, can be done the quick way: 0 to 2. The loops over rows are
+ * open. */
+int row_quick_passes(struct row_lowering *lowering);
+/* They are, and again with care where that was wrong. */
+void row_quick(struct row_lowering *lowering, struct loop_block *block, int passes);
+
 /* ---- row_pass.c: loops along the row ---- */
+
+/* A pass along a whole row, and its row values. */
+void row_pass(struct row_lowering *lowering, struct loop_block *block, int pass);
 
 /* Everything of one pass along the row from..to, lanes along it; NULL: the whole row. */
 void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int pass,

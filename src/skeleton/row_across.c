@@ -167,7 +167,7 @@ static void across_finish(struct across *across, struct loop_block *block, struc
             stage->result_places[i] =
                 loop_of(arena, loop_let(block, "place",
                                         skeleton_round(&lowering->values, writes[1].tensor,
-                                                       row_place(lowering, stage, i, 1))));
+                                                       row_place(lowering, stage, i))));
     }
 }
 

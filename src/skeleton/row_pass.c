@@ -168,14 +168,20 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
     return items;
 }
 
-/* The place a load has in the next row, a vector's worth from `from` on. */
-static void fetch_next_row(struct row_lowering *lowering, struct loop_block *block, loop_value from)
+/* The place a load has in the next row for the `vector`th vector from `from` on, unless the line of
+ * one before holds it. */
+static void fetch_next_row(struct row_lowering *lowering, struct loop_block *block, loop_value from,
+                           int vector)
 {
+    enum { LINE_BYTES = 64 };
     struct arena *arena = lowering->arena;
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    from = loop_add(arena, from, loop_integer(arena, (int64_t)vector * lowering->lanes));
     for (size_t i = 0; i < lowering->soon.count && lowering->row_counter; i++) {
         loop_value load = lowering->soon.at[i];
-        if (!loop_mentions(load->offset, lowering->row_counter))
+        int64_t before =
+            (int64_t)vector * lowering->lanes * (int64_t)dtype_bytes(load->buffer->dtype);
+        if (before % LINE_BYTES != 0 || !loop_mentions(load->offset, lowering->row_counter))
             continue;
         loop_value next =
             loop_add(arena, loop_of(arena, lowering->row_counter), loop_integer(arena, 1));
@@ -185,13 +191,14 @@ static void fetch_next_row(struct row_lowering *lowering, struct loop_block *blo
     }
 }
 
-/* The items for `lanes` elements from `from` on. */
+/* The items for the `vector`th `lanes` elements from `first` on. */
 static void pass_body(struct row_lowering *lowering, struct loop_block *block,
-                      const struct pass_items *items, int vector, int lanes, loop_value from,
+                      const struct pass_items *items, int vector, int lanes, loop_value first,
                       loop_value count)
 {
     struct arena *arena = lowering->arena;
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    loop_value from = loop_add(arena, first, loop_integer(arena, (int64_t)vector * lanes));
     const struct skeleton_lanes along = {inner->variable, lanes, from, count};
     loop_value *wide = arena_array(arena, items->count + 1, sizeof *wide);
     for (size_t i = 0; i < items->count; i++)
@@ -201,7 +208,7 @@ static void pass_body(struct row_lowering *lowering, struct loop_block *block,
     for (size_t i = 0; i < items->count; i++) {
         const struct pass_item *item = &items->at[i];
         if (!item->buffer) {
-            loop_value number = loop_apply(arena, IR_QUOT, from, loop_integer(arena, lanes), NULL);
+            loop_value number = loop_apply(arena, IR_QUOT, first, loop_integer(arena, lanes), NULL);
             loop_value parts[2] = {wide[i], loop_narrow(arena, number)};
             /* an accumulator has all its lanes also where the rest is done one by one */
             row_sums_add(lowering, block, item->stage, vector, parts, live);
@@ -235,17 +242,12 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
     struct loop_variable *counter;
     struct loop_block *body = loop_for(block, LOOP_SERIAL, inner->variable->name, from, whole,
                                        loop_integer(arena, step), &counter);
-    bool last = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
-                items->at[0].stage->pass == lowering->row.pass_count;
-    for (int i = 0; last && i < lowering->unroll; i++)
-        fetch_next_row(lowering, body,
-                       loop_add(arena, loop_of(arena, counter),
-                                loop_integer(arena, (int64_t)i * lowering->lanes)));
+    bool fetch = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
+                 items->at[0].stage->pass == lowering->fetch_pass;
+    for (int i = 0; fetch && i < lowering->unroll; i++)
+        fetch_next_row(lowering, body, loop_of(arena, counter), i);
     for (int i = 0; i < lowering->unroll; i++)
-        pass_body(lowering, body, items, i, lowering->lanes,
-                  loop_add(arena, loop_of(arena, counter),
-                           loop_integer(arena, (int64_t)i * lowering->lanes)),
-                  NULL);
+        pass_body(lowering, body, items, i, lowering->lanes, loop_of(arena, counter), NULL);
     if (step == 1 || lowering->streaming) /* streaming is for rows of whole vectors */
         return;
     body = loop_for(block, LOOP_SERIAL, inner->variable->name, whole, to,
@@ -258,7 +260,8 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
               lowering->lanes == 1 ? NULL : count);
 }
 
-/* Twice, when rows of finite values can do with less. */
+/* Twice, when rows of finite values can do with less; once, when they are taken to be of that kind.
+ */
 static void pass_versions(struct row_lowering *lowering, struct loop_block *block,
                           const struct pass_items *items, loop_value from, loop_value to)
 {
@@ -275,7 +278,9 @@ static void pass_versions(struct row_lowering *lowering, struct loop_block *bloc
             item.value = values[i];
             vector_push(arena, &less, item);
         }
-        pass_inner(lowering, loop_if(block, finite), &less, from, to);
+        pass_inner(lowering, lowering->quick ? block : loop_if(block, finite), &less, from, to);
+        if (lowering->quick)
+            return;
         block = loop_else(block);
     }
     pass_inner(lowering, block, items, from, to);
@@ -332,8 +337,19 @@ void row_stage_finish(struct row_lowering *lowering, struct loop_block *block,
     for (int i = 0; i < stage->stage->write_count; i++) {
         const char *name = lowering->group->part->tensors[writes[i].tensor].name;
         loop_value value = skeleton_round(&lowering->values, writes[i].tensor, results[i]);
-        value = loop_of(arena, loop_let(block, name, value));
-        *(i ? &stage->result_places[0] : &stage->results[0]) = value;
+        stage->found[i] = loop_let(block, name, value);
+        *(i ? &stage->result_places[0] : &stage->results[0]) = loop_of(arena, stage->found[i]);
+    }
+}
+
+void row_pass(struct row_lowering *lowering, struct loop_block *block, int pass)
+{
+    row_pass_along(lowering, block, pass, NULL, NULL);
+    lowering->values.memo = NULL;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        if (row_in_pass(stage, pass) && stage->kind != ROW_MAP)
+            row_stage_finish(lowering, block, stage, lowering->unroll);
     }
 }
 

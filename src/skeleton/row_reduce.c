@@ -40,6 +40,8 @@ void row_sums_open(struct row_lowering *lowering, struct loop_block *block, stru
                 loop_let(block, part->tensors[stage->stage->writes[1].tensor].name,
                          loop_splat(arena, loop_narrow(arena, loop_integer(arena, -1)), lanes));
     }
+    if (lowering->quick && row_is_indexed(stage))
+        stage->odd = loop_let(block, "odd", loop_splat(arena, loop_bool(arena, false), lanes));
 }
 
 /* Whether the new value takes the old one's place: it is the first, better, or the first NaN. */
@@ -56,13 +58,26 @@ static loop_value is_better(struct arena *arena, const struct row_stage *stage, 
     return loop_apply(arena, IR_OR, first, better, NULL);
 }
 
+/* Whether the new value is beyond the old one, both taken to be numbers. */
+static loop_value is_beyond(struct arena *arena, const struct row_stage *stage, loop_value old,
+                            loop_value value)
+{
+    return value_monoid(stage) == IR_MAXIMUM ? loop_less(arena, old, value)
+                                             : loop_less(arena, value, old);
+}
+
 void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                   int vector, const loop_value *values, loop_value live)
 {
     struct arena *arena = lowering->arena;
     loop_value old = loop_of(arena, stage->sums[vector]);
+    enum ir_monoid_kind monoid = value_monoid(stage);
     if (!row_is_indexed(stage)) {
-        loop_value sum = loop_combine(arena, value_monoid(stage), old, values[0]);
+        loop_value sum = loop_combine(arena, monoid, old, values[0]);
+        if (lowering->quick && monoid != IR_SUM) {
+            loop_value value = loop_splat(arena, values[0], old->type.lanes);
+            sum = loop_select(arena, is_beyond(arena, stage, old, value), value, old);
+        }
         if (live)
             sum = loop_select(arena, live, sum, old);
         loop_set(block, stage->sums[vector], sum);
@@ -71,7 +86,12 @@ void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struc
     loop_value value = loop_splat(arena, values[0], old->type.lanes);
     value = loop_of(arena, loop_let(block, "value", value));
     loop_value place = loop_of(arena, stage->places[vector]);
-    loop_value better = is_better(arena, stage, old, place, value);
+    loop_value better = lowering->quick ? is_beyond(arena, stage, old, value)
+                                        : is_better(arena, stage, old, place, value);
+    if (lowering->quick)
+        loop_set(block, stage->odd,
+                 loop_apply(arena, IR_OR, loop_of(arena, stage->odd),
+                            loop_apply(arena, IR_NE, value, value, NULL), NULL));
     if (live)
         better = loop_apply(arena, IR_AND, better, live, NULL);
     better = loop_of(arena, loop_let(block, "better", better));
@@ -90,42 +110,55 @@ static loop_value is_best(struct arena *arena, loop_value value, loop_value best
     return loop_apply(arena, IR_OR, equal, nan, NULL);
 }
 
-/* Where a lane's value was: -1 still is nowhere, else the number of the vector and the lane. */
-loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector,
-                     int along)
+loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector)
 {
-    struct arena *arena = lowering->arena;
-    loop_value number = loop_cast(arena, DTYPE_I64, loop_of(arena, stage->places[vector]));
-    if (along == 1)
-        return number;
-    loop_value place = loop_add(arena, loop_mul(arena, number, loop_integer(arena, along)),
-                                loop_iota(arena, along));
-    loop_value none = loop_less(arena, number, loop_integer(arena, 0));
-    return loop_select(arena, none, loop_integer(arena, -1), place);
+    return loop_cast(lowering->arena, DTYPE_I64, loop_of(lowering->arena, stage->places[vector]));
 }
 
+/* The vector of each lane's value where that is the best one; others are in no vector. */
+static loop_value best_number(struct arena *arena, const struct row_stage *stage, int vector,
+                              loop_value best, loop_value nowhere)
+{
+    loop_value number = loop_of(arena, stage->places[vector]);
+    loop_value seen =
+        loop_apply(arena, IR_LE, loop_narrow(arena, loop_integer(arena, 0)), number, NULL);
+    loop_value counts = loop_apply(
+        arena, IR_AND, is_best(arena, loop_of(arena, stage->sums[vector]), best), seen, NULL);
+    number =
+        loop_apply(arena, IR_ADD, number, loop_narrow(arena, loop_integer(arena, vector)), NULL);
+    return loop_select(arena, counts, number, nowhere);
+}
+
+/* The lowest place is in the lowest vector, and in the lowest lane of it. */
 static void fold_indexed(struct row_lowering *lowering, struct loop_block *block,
                          struct row_stage *stage, int vectors, loop_value results[2])
 {
     struct arena *arena = lowering->arena;
     enum ir_monoid_kind monoid = value_monoid(stage);
-    loop_value best = loop_of(arena, stage->sums[0]);
+    int lanes = stage->sums[0]->type.lanes;
+    loop_value nowhere = loop_narrow(arena, loop_integer(arena, INT32_MAX)), lowest = NULL;
+    loop_value best = loop_of(arena, stage->sums[0]), lane = NULL, numbers[ROW_MAX_UNROLL];
     for (int i = 1; i < vectors; i++)
         best = loop_combine(arena, monoid, best, loop_of(arena, stage->sums[i]));
     best = loop_of(arena, loop_let(block, "best", loop_fold(arena, monoid, best)));
-    loop_value nowhere = loop_integer(arena, INT64_MAX), lowest = NULL;
     for (int i = 0; i < vectors; i++) {
-        loop_value place = row_place(lowering, stage, i, stage->sums[i]->type.lanes);
-        loop_value counts =
-            loop_apply(arena, IR_AND, is_best(arena, loop_of(arena, stage->sums[i]), best),
-                       loop_apply(arena, IR_LE, loop_integer(arena, 0), place, NULL), NULL);
-        place = loop_select(arena, counts, place, nowhere);
-        lowest = lowest ? loop_min(arena, lowest, place) : place;
+        numbers[i] = best_number(arena, stage, i, best, nowhere);
+        numbers[i] = loop_of(arena, loop_let(block, "number", numbers[i]));
+        lowest = lowest ? loop_min(arena, lowest, numbers[i]) : numbers[i];
     }
     lowest = loop_of(arena, loop_let(block, "lowest", loop_fold(arena, IR_MINIMUM, lowest)));
+    for (int i = 0; i < vectors; i++) {
+        loop_value here = loop_select(arena, loop_apply(arena, IR_EQ, numbers[i], lowest, NULL),
+                                      loop_narrow(arena, loop_iota(arena, lanes)), nowhere);
+        lane = lane ? loop_min(arena, lane, here) : here;
+    }
+    lane = loop_of(arena, loop_let(block, "lane", loop_fold(arena, IR_MINIMUM, lane)));
+    loop_value place =
+        loop_mul(arena, loop_cast(arena, DTYPE_I64, lowest), loop_integer(arena, lanes));
+    place = loop_add(arena, place, loop_cast(arena, DTYPE_I64, lane));
     results[0] = best;
     results[1] = loop_select(arena, loop_apply(arena, IR_EQ, lowest, nowhere, NULL),
-                             loop_integer(arena, -1), lowest);
+                             loop_integer(arena, -1), place);
 }
 
 void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,

@@ -75,7 +75,7 @@ static void combine_indexed(struct row_lowering *lowering, struct loop_block *bl
                            loop_narrow(arena, loop_of(arena, counter))};
     row_sums_add(lowering, body, stage, 0, parts, NULL);
     stage->results[0] = loop_of(arena, stage->sums[0]);
-    loop_value part = row_place(lowering, stage, 0, 1);
+    loop_value part = row_place(lowering, stage, 0);
     loop_value none = loop_less(arena, part, loop_integer(arena, 0));
     loop_value found = loop_load_masked(arena, stage->partial[1], loop_add(arena, first, part), 1,
                                         loop_apply(arena, IR_NOT, none, NULL, NULL), NULL);

@@ -294,9 +294,27 @@ static bool vector_bound(struct printer *printer, loop_value value, struct expre
     return true;
 }
 
+/* a < b ? b : a, and the less likewise, are instructions of their own. */
+static bool vector_beyond(struct printer *printer, loop_value value, struct expression *result)
+{
+    loop_value condition = value->a;
+    if (!dtype_is_float(value->type.dtype) || condition->op != LOOP_APPLY ||
+        condition->apply != IR_LT || condition->a->type.dtype != value->type.dtype)
+        return false;
+    bool greater = loop_equal(value->b, condition->b) && loop_equal(value->c, condition->a);
+    bool lesser = loop_equal(value->b, condition->a) && loop_equal(value->c, condition->b);
+    if (!greater && !lesser)
+        return false;
+    *result = call_2(printer, value->type, greater ? "greater" : "lesser",
+                     wide_text(printer, value->b, value->type.lanes),
+                     wide_text(printer, value->c, value->type.lanes));
+    return true;
+}
+
 static struct expression vector_select(struct printer *printer, loop_value value)
 {
     int lanes = value->type.lanes;
+    struct expression beyond;
     if (value->a->type.lanes == 1) { /* one condition for all lanes: a choice of C */
         struct emitter *emitter = printer->emitter;
         struct expression condition = print_value(printer, value->a);
@@ -304,6 +322,8 @@ static struct expression vector_select(struct printer *printer, loop_value value
             emitter, BINDS_CHOICE, "%s ? %s : %s", emit_within(emitter, condition, BINDS_OR),
             wide_text(printer, value->b, lanes), wide_text(printer, value->c, lanes));
     }
+    if (vector_beyond(printer, value, &beyond))
+        return beyond;
     return emit_format(printer->emitter, BINDS_ATOM, "%s_select(%s, %s, %s)",
                        print_type(printer, value->type), text_of(printer, value->a),
                        wide_text(printer, value->b, lanes), wide_text(printer, value->c, lanes));

@@ -163,6 +163,42 @@
                     "#endif\n"                                                               \
                     "}\n"                                                                    \
     }
+/* a if it is beyond b, else b: what the instruction does. */
+#define BEYOND(name, beyond)                                         \
+    {                                                                \
+        name, FLOATS, 0,                                             \
+            "INLINE $V $V_" name "($V a, $V b)\n"                    \
+            "{\n"                                                    \
+            "    const $I first = a " beyond " b;\n"                 \
+            "    return ($V)((first & ($I)a) | (~first & ($I)b));\n" \
+            "}\n"                                                    \
+    }
+#define BEYOND_512(name, beyond, type, single)                                \
+    {                                                                         \
+        name, type, 64,                                                       \
+            "INLINE $V $V_" name "($V a, $V b)\n"                             \
+            "{\n"                                                             \
+            "#if defined __AVX512F__ && !defined __clang__\n"                 \
+            "    return __builtin_ia32_" single "512_mask(a, b, a, -1, 4);\n" \
+            "#else\n"                                                         \
+            "    const $I first = a " beyond " b;\n"                          \
+            "    return ($V)((first & ($I)a) | (~first & ($I)b));\n"          \
+            "#endif\n"                                                        \
+            "}\n"                                                             \
+    }
+#define BEYOND_256(name, beyond, type, single)                       \
+    {                                                                \
+        name, type, 32,                                              \
+            "INLINE $V $V_" name "($V a, $V b)\n"                    \
+            "{\n"                                                    \
+            "#ifdef __AVX__\n"                                       \
+            "    return __builtin_ia32_" single "256(a, b);\n"       \
+            "#else\n"                                                \
+            "    const $I first = a " beyond " b;\n"                 \
+            "    return ($V)((first & ($I)a) | (~first & ($I)b));\n" \
+            "#endif\n"                                               \
+            "}\n"                                                    \
+    }
 #define AT_LEAST "/* The greater of a and a number; NaN stays. */\n"
 #define AT_MOST "/* The less of a and a number that is not 0; NaN stays. */\n"
 
@@ -221,6 +257,16 @@ const struct vector_piece vector_values[] = {
      "    return ($V)((which & ($I)yes) | (~which & ($I)no));\n"
      "#endif\n"
      "}\n"},
+    {"select", "i32", 32,
+     "INLINE $V $V_select($M which, $V yes, $V no)\n"
+     "{\n"
+     "#ifdef __AVX__\n"
+     "    typedef float lanes __attribute__((vector_size(32)));\n"
+     "    return ($V)__builtin_ia32_blendvps256((lanes)no, (lanes)yes, (lanes)which);\n"
+     "#else\n"
+     "    return (which & yes) | (~which & no);\n"
+     "#endif\n"
+     "}\n"},
     SELECT("f32 i32 u32", "which"),
     SELECT("f64 i64 u64", TO("$I", "which")),
     /* ---- order ---- */
@@ -265,6 +311,16 @@ const struct vector_piece vector_values[] = {
     BOUND_256("at_most", AT_MOST, ">=", "f64", "minpd"),
     BOUND("at_least", AT_LEAST, "<="),
     BOUND("at_most", AT_MOST, ">="),
+    BEYOND_512("greater", ">", "f32", "maxps"),
+    BEYOND_512("greater", ">", "f64", "maxpd"),
+    BEYOND_512("lesser", "<", "f32", "minps"),
+    BEYOND_512("lesser", "<", "f64", "minpd"),
+    BEYOND_256("greater", ">", "f32", "maxps"),
+    BEYOND_256("greater", ">", "f64", "maxpd"),
+    BEYOND_256("lesser", "<", "f32", "minps"),
+    BEYOND_256("lesser", "<", "f64", "minpd"),
+    BEYOND("greater", ">"),
+    BEYOND("lesser", "<"),
     /* ---- integers ---- */
     {"add", "i64", 0, "INLINE $V $V_add($V a, $V b) { return ($V)(($U)a + ($U)b); }\n"},
     {"sub", "i64", 0, "INLINE $V $V_sub($V a, $V b) { return ($V)(($U)a - ($U)b); }\n"},
