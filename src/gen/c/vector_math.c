@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 /* e^r = 1 + r + p r^2 for |r| <= ln(2) / 2. */
-#define EXP_SERIES                                     \
-    "    $V p = r * 0.00019789951f + 0.0013944757f;\n" \
-    "    p = p * r + 0.0083334986f;\n"                 \
-    "    p = p * r + 0.041666295f;\n"                  \
-    "    p = p * r + 0.16666666f;\n"                   \
-    "    p = p * r + 0.5f;\n"
+#define EXP_SERIES                                      \
+    "    $V p = r * 0.00138145406f + 0.00836874731f;\n" \
+    "    p = p * r + 0.0416683927f;\n"                  \
+    "    p = p * r + 0.166665196f;\n"                   \
+    "    p = p * r + 0.49999994f;\n"
+#define EXP_END "    p = (p * r + 1.0f) * r + 1.0f;\n"
 /* log(1 + f) = f - f^2 / 2 + p f^3. */
 #define LOG_SERIES                                 \
     "    $V p = f * 0.069160566f + -0.1179024f;\n" \
@@ -35,8 +35,7 @@
     "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite " \
     "*/\n"                                                                                        \
     "    const $V n = (a * 1.44269504f + magic) - magic;\n"                                       \
-    "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES                    \
-    "    p = (p * r) * r + r + 1.0f;\n"                                                           \
+    "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES EXP_END            \
     "    return $V_scale(p, n);\n"
 
 #define ERF                                                                           \
@@ -101,6 +100,17 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "}\n"
      "#endif\n"},
+    {"fours", "f32", 32,
+     "/* The same four numbers in both halves, as lookup wants them. */\n"
+     "INLINE $V $V_fours($E a, $E b, $E c, $E d) { return ($V){a, b, c, d, a, b, c, d}; }\n"},
+    {"lookup", "f32", 32,
+     "/* The number that the last 2 bits of each lane's `place` say, of the four in each half. */\n"
+     "#ifdef __AVX__\n"
+     "INLINE $V $V_lookup($V numbers, $I place)\n"
+     "{\n"
+     "    return __builtin_ia32_vpermilvarps256(numbers, place);\n"
+     "}\n"
+     "#endif\n"},
     {"exp", "f32", 64,
      "#ifdef HAS_MASKS\n"
      "/* e^a = 2^n 2^(k/16) e^r, |r| <= ln(2) / 32. Where a is so large that r is nonsense, n "
@@ -135,19 +145,25 @@ const struct vector_piece vector_math[] = {
      "#endif\n"
      "{\n" EXP "}\n"},
     {"exp", "f32", 32,
-     "/* e^a = 2^n e^r, |r| <= ln(2) / 2. Where no result is 0, infinite or subnormal, n is added "
-     "to\n"
-     "   exponents. */\n"
+     "/* e^a = 2^n 2^(k/4) e^r, |r| <= ln(2) / 8, where no result is 0, infinite or subnormal. The "
+     "number\n"
+     "   that k looks up becomes 2^n 2^(k/4) when 4 n + k is added to its exponent, two bits "
+     "lower. "
+     "*/\n"
      "INLINE $V $V_exp($V a)\n"
      "{\n"
-     "#ifdef __AVX__\n"
-     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
+     "#ifdef __AVX2__\n"
+     "    const float magic = 3145728.0f; /* 1.5 * 2^21: adding it rounds to quarters */\n"
+     "    const $V roots = $V_fours(1.0f, 0x1.f06fep-1f, 0x1.ea09e6p-1f, 0x1.ee89fap-1f);\n"
      "    const $V shifted = a * 1.44269504f + magic, n = shifted - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES
-     "    p = (p * r) * r + r + 1.0f;\n"
-     "    const $I far = ~(($V)(($I)a & 0x7fffffff) <= 87.0f);\n"
-     "    if (__builtin_expect(__builtin_ia32_movmskps256(($V)far) == 0, 1))\n"
-     "        return ($V)(($I)p + (($I)shifted << 23));\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n"
+     "    $V p = r * 0.0416684635f + 0.166720688f;\n"
+     "    p = (p * r + 0.5f) * r + 1.0f;\n"
+     "    const $I near = ($V)(($I)a & 0x7fffffff) <= 87.0f;\n"
+     "    const $I root = ($I)$V_lookup(roots, ($I)shifted);\n"
+     "    const $V power = ($V)(root + (($I)shifted << 21));\n"
+     "    if (__builtin_expect(__builtin_ia32_movmskps256(($V)near) == 255, 1))\n"
+     "        return power * (p * r) + power;\n"
      "#endif\n"
      "    return $V_exp_far(a);\n"
      "}\n"},
@@ -163,8 +179,7 @@ const struct vector_piece vector_math[] = {
      "    a = $V_at_most($V_at_least(a, -104.0f), 89.0f); /* beyond, the result is 0 or infinite "
      "*/\n"
      "    const $V n = (a * 1.44269504f + magic) - magic;\n"
-     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f + b;\n" EXP_SERIES
-     "    p = (p * r) * r + r + 1.0f;\n"
+     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f + b;\n" EXP_SERIES EXP_END
      "    return $V_scale(p, n);\n"
      "}\n"},
     {"exp2", "f32", 0,
@@ -173,8 +188,7 @@ const struct vector_piece vector_math[] = {
      "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
      "    a = $V_at_most($V_at_least(a, -151.0f), 129.0f);\n"
      "    const $V n = (a + magic) - magic;\n"
-     "    const $V r = (a - n) * 0.6931472f;\n" EXP_SERIES "    p = (p * r) * r + r + 1.0f;\n"
-     "    return $V_scale(p, n);\n"
+     "    const $V r = (a - n) * 0.6931472f;\n" EXP_SERIES EXP_END "    return $V_scale(p, n);\n"
      "}\n"},
     {"expm1", "f32", 0,
      "/* e^a - 1, of which nothing is lost where a is small. */\n"
@@ -337,6 +351,48 @@ const struct vector_piece vector_math[] = {
      "    const $V t = size - (shifted - magic);\n"
      "    const $I place = ($I)shifted;\n"
      "    $V p = $V_lookup(c5, place) * t + $V_lookup(c4, place);\n"
+     "    p = p * t + $V_lookup(c3, place);\n"
+     "    p = p * t + $V_lookup(c2, place);\n"
+     "    p = p * t + $V_lookup(c1, place);\n"
+     "    p = p * t + $V_lookup(c0, place);\n"
+     "    return ($V)(($I)p | sign);\n"
+     "}\n"
+     "#else\n"
+     "INLINE $V $V_erf($V a)\n"
+     "{\n" ERF "}\n"
+     "#endif\n"},
+    {"erf", "f32", 32,
+     "#ifdef __AVX__\n"
+     "/* Around 0, 9/8, 18/8 and 27/8 a polynomial each; from 3.93 on the result is 1. */\n"
+     "INLINE $V $V_erf($V a)\n"
+     "{\n"
+     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
+     "    const $V c0 = $V_fours(0.0f, 0.888388216f,\n"
+     "                            0.998537302f, 0.999998212f);\n"
+     "    const $V c1 = $V_fours(1.12837923f, 0.318274081f,\n"
+     "                            0.00714243064f, 1.27449075e-05f);\n"
+     "    const $V c2 = $V_fours(1.88104735e-07f, -0.358060062f,\n"
+     "                            -0.0160701759f, -4.30283471e-05f);\n"
+     "    const $V c3 = $V_fours(-0.376133651f, 0.162446186f,\n"
+     "                            0.0217197891f, 9.28760928e-05f);\n"
+     "    const $V c4 = $V_fours(0.000107739535f, 0.0280128717f,\n"
+     "                            -0.0190842897f, -0.000142073346f);\n"
+     "    const $V c5 = $V_fours(0.112045817f, -0.0612515397f,\n"
+     "                            0.0107128983f, 0.000160375479f);\n"
+     "    const $V c6 = $V_fours(0.00321087334f, 0.0152345169f,\n"
+     "                            -0.00289753638f, -0.00014504217f);\n"
+     "    const $V c7 = $V_fours(-0.0342623405f, 0.00930656679f,\n"
+     "                            -0.000910923292f, 0.000116823976f);\n"
+     "    const $V c8 = $V_fours(0.00929113105f, -0.00506241014f,\n"
+     "                            0.000979908044f, -5.89594274e-05f);\n"
+     "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
+     "    const $V size = $V_at_most(($V)(($I)a ^ sign), 3.93f);\n"
+     "    const $V shifted = size * 0.888888889f + magic, t = size - (shifted - magic) * 1.125f;\n"
+     "    const $I place = ($I)shifted;\n"
+     "    $V p = $V_lookup(c8, place) * t + $V_lookup(c7, place);\n"
+     "    p = p * t + $V_lookup(c6, place);\n"
+     "    p = p * t + $V_lookup(c5, place);\n"
+     "    p = p * t + $V_lookup(c4, place);\n"
      "    p = p * t + $V_lookup(c3, place);\n"
      "    p = p * t + $V_lookup(c2, place);\n"
      "    p = p * t + $V_lookup(c1, place);\n"
