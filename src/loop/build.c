@@ -511,6 +511,11 @@ void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, l
     statement->offset = offset;
 }
 
+void loop_clear(struct loop_block *block)
+{
+    statement_add(block, LOOP_CLEAR);
+}
+
 /* ---- tiles ---- */
 
 void loop_tile(struct loop_block *block, enum loop_tile action)

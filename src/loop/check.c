@@ -303,7 +303,8 @@ static bool check_statement(struct checker *checker, const struct loop_statement
                 wrong(checker, "set to another type:", statement->variable->name));
     case LOOP_DECLARE: enter(checker, statement->buffer); return true;
     case LOOP_STORE: return check_store(checker, statement);
-    case LOOP_NOTE: return true;
+    case LOOP_NOTE:
+    case LOOP_CLEAR: return true;
     case LOOP_PREFETCH:
         return check_access(checker, statement->buffer, statement->offset, NULL, NULL, 1, false);
     case LOOP_TILE: return check_tile(checker, statement);

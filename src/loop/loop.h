@@ -145,6 +145,7 @@ enum loop_statement_kind {
     LOOP_STORE,
     LOOP_NOTE,     /* a comment */
     LOOP_PREFETCH, /* this place of the buffer will be read soon; it may lie outside */
+    LOOP_CLEAR,    /* vector registers hold nothing for later: what follows needs all of them */
     LOOP_TILE,     /* something with the machine's tile registers */
     /* of devices */
     LOOP_BARRIER, /* all threads of the block meet, and see what was written before */
@@ -346,6 +347,7 @@ void loop_tile_move(struct loop_block *block, enum loop_tile action, int tile,
                     const struct loop_buffer *buffer, loop_value offset, loop_value stride);
 void loop_note(struct loop_block *block, const char *note);
 void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
+void loop_clear(struct loop_block *block);
 
 /*
  * ---- devices (device.c): functions for one thread of many ----

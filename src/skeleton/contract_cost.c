@@ -20,12 +20,23 @@ static struct pace pace_of(const struct contract *contract)
     return whole ? (struct pace){0.5, 4, 1} : (struct pace){1, 8, 2};
 }
 
-/* Of the tile's loop for one term: additions, loads, the wait for an addition; and a little for
+/* Of a tile's loop for one term: additions, loads, the wait for an addition; and a little for
  * every load, since they come from ever further away. */
+static double step_cycles(struct pace pace, double sums, double loads)
+{
+    return fmax(fmax(sums, loads), pace.wait) + 0.1 * loads;
+}
+
+/* Where additions hardly fill the wait, one that is late is never made up for. */
+static double late_cycles(struct pace pace, double sums)
+{
+    return sums < pace.wait ? 0 : 0.1 * fmax(1.5 * pace.wait - sums, 0);
+}
+
 static double tile_cycles(struct pace pace, double rows, double vectors)
 {
-    double loads = rows * pace.element + vectors;
-    return fmax(fmax(rows * vectors, loads), pace.wait) + 0.1 * loads;
+    double sums = rows * vectors, loads = rows * pace.element + vectors;
+    return step_cycles(pace, sums, loads) + late_cycles(pace, sums);
 }
 
 static double extent_at_binding(const struct contract *contract, int index)
@@ -170,6 +181,38 @@ static double load_cost(bool packed, bool neighbours)
     return packed ? 1 : neighbours ? 1.4 : 20;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * What rows cost that are read where they are, a block of them again for every panel of columns,
+ * beside packed ones: as many streams as the tile has rows. More where the second-level cache
+ * cannot keep the block since too many rows meet in the same sets, as those do whose distance is a
+ * multiple of a large power of two. Per row and term.
+ */
+static double rows_in_place(const struct contract *contract, const struct contract_decisions *d,
+                            const struct work *work)
+{
+    enum { WAYS = 8 }; /* each of which has its sets in the order of addresses */
+    const struct skeleton_target *target = contract->group->target;
+    int64_t way = target->l2 / WAYS;
+    int64_t distance = (int64_t)contract->sets[CONTRACT_K].size * contract->element;
+    double length = fmin((double)d->block_k, work->terms) * contract->element;
+    double rows = fmin((double)d->block_m, work->row_panels * (double)d->rows);
+    if (way <= 0 || distance <= 0 || rows * length < (double)target->l1)
+        return 0;
+    double places = (double)(way / common_divisor(distance, way)); /* where rows begin */
+    double reach = fmin(places * length, (double)way);
+    return rows * length / reach > WAYS / 2 ? 0.2 : 0.08;
+}
+
 static double simple_tile(const struct contract *contract, const struct contract_decisions *d,
                           const struct work *work)
 {
@@ -180,6 +223,8 @@ static double simple_tile(const struct contract *contract, const struct contract
         steps = ceil(work->terms / d->lanes);
         loads = vectors * load_cost(d->pack_b, contract->terms_contiguous) +
                 rows * load_cost(d->pack_a, contract->rows_contiguous);
+        if (!d->pack_a && contract->rows_contiguous)
+            further = rows * d->lanes * rows_in_place(contract, d, work);
         store = 10 * sums;
     } else {
         /* long lines that are read again and again where they are: pages and sets of the cache
@@ -188,14 +233,26 @@ static double simple_tile(const struct contract *contract, const struct contract
             !d->pack_b && work->row_panels > 3 && contract->sets[CONTRACT_N].size > 8 * d->lanes;
         loads = vectors * load_cost(d->pack_b, contract->columns_contiguous) * (far ? 5 : 1) +
                 rows * pace.element;
-        further = d->pack_a || contract->rows_contiguous ? 0 : 1;
+        further = late_cycles(pace, sums);
+        if (!d->pack_a)
+            further += contract->rows_contiguous ? rows * rows_in_place(contract, d, work) : 1;
         /* one by one; far apart, each is a line of the cache by itself */
         double apart = contract->sets[CONTRACT_M].size > d->lanes ? 5 : 1.5;
         store = sums * (contract->written_contiguous ? 3 : apart * d->lanes);
     }
-    double step = fmax(fmax(sums, loads), pace.wait) + 0.1 * loads + further;
+    double step = step_cycles(pace, sums, loads) + further;
     double aside = work->blocks - 1 + (d->shares && d->split_k > 1);
     return steps * step + 30 + store + 3 * sums * aside;
+}
+
+/* Cycles to pack an element of rows. */
+static double row_packing(const struct contract *contract, const struct contract_decisions *d)
+{
+    if (d->along)
+        return 1.2;
+    if (contract->rows_adjacent)
+        return 4 / (double)d->rows;
+    return d->rows <= d->lanes && 2 * d->rows >= d->lanes ? 0.5 : 1; /* in squares, or one by one */
 }
 
 /* Packing, per element. Tiles share panels out, shares have their own. */
@@ -214,10 +271,8 @@ static double simple_packing(const struct contract *contract, const struct contr
     if (!d->shares && !d->serial && !d->slices)
         cost /= (double)d->split_m;
     double rows_cost = 0;
-    if (d->pack_a && d->along)
-        rows_cost = rows * terms * 1.2;
-    else if (d->pack_a)
-        rows_cost = rows * terms * (contract->rows_adjacent ? 4 / (double)d->rows : 1);
+    if (d->pack_a)
+        rows_cost = rows * terms * row_packing(contract, d);
     if (d->shares)
         rows_cost *= ceil(columns / (double)d->block_n);
     else if (!d->serial && !d->slices)
@@ -234,7 +289,7 @@ double contract_simple_cost(const struct contract *contract, const struct contra
     double cycles = work.row_panels * work.column_panels * simple_tile(contract, d, &work);
     cycles += simple_packing(contract, d, &work);
     if (d->shares && d->split_k > 1) /* sums of shares are added up by all */
-        cycles += work.row_panels * work.column_panels * (double)(d->rows * d->vectors) * 2;
+        cycles += work.row_panels * work.column_panels * (double)(d->rows * d->vectors) * 6;
     return cycles * step + work.regions * region;
 }
 

@@ -31,6 +31,19 @@ static int64_t block_of_terms(double terms)
     return 512;
 }
 
+/* The same, but shorter where a panel of columns stays in the first-level cache then; sums are put
+ * aside more often, so only of long ones. */
+static int64_t block_of_panel(const struct contract *contract, const struct contract_decisions *d,
+                              double terms)
+{
+    enum { SHORT = 256 };
+    int64_t block = block_of_terms(terms);
+    double bytes = (double)d->columns * contract->element * SHORT;
+    bool again = contract->sets[CONTRACT_M].size >= 4 * (double)d->rows; /* and is read again */
+    bool fits = !d->along && again && bytes <= 0.75 * (double)contract->group->target->l1;
+    return fits && terms >= 4 * SHORT ? SHORT : block;
+}
+
 static void seed_general(const struct contract *contract, struct plan_group *plan)
 {
     const struct skeleton_group *group = contract->group;
@@ -105,8 +118,8 @@ static void search_packing(struct search *search, struct contract_decisions *d)
     }
 }
 
-/* All tiles that registers can hold. */
-static void search_tiles(struct search *search, struct contract_decisions *d)
+/* All tiles that registers can hold, for a share of the terms. */
+static void search_tiles(struct search *search, struct contract_decisions *d, double terms)
 {
     int64_t registers = search->contract->group->target->registers;
     int64_t most = d->along ? 6 : 4;
@@ -115,6 +128,7 @@ static void search_tiles(struct search *search, struct contract_decisions *d)
             if (d->rows * d->vectors + d->vectors + 1 >= registers)
                 break;
             d->columns = d->vectors * (d->along ? 1 : d->lanes);
+            d->block_k = block_of_panel(search->contract, d, terms);
             search_packing(search, d);
         }
     }
@@ -135,11 +149,17 @@ static void search_shares(struct search *search, struct contract_decisions *d)
                 if (!one && m * n * split_k != threads)
                     continue;
                 d->split_m = m, d->split_n = n, d->split_k = split_k;
-                d->block_k = block_of_terms(ceil(terms / (double)split_k));
-                search_tiles(search, d);
+                search_tiles(search, d, ceil(terms / (double)split_k));
             }
         }
     }
+}
+
+/* Rows of a block that fill half of the second-level cache. */
+static double packed_rows(const struct contract *contract, const struct contract_decisions *d)
+{
+    double room = (double)contract->group->target->l2 / 2;
+    return fmax(floor(room / (double)(d->block_k * contract->element)), (double)d->rows);
 }
 
 static void write_plan(const struct search *search, const char *lanes, struct plan_group *plan)
@@ -149,7 +169,7 @@ static void write_plan(const struct search *search, const char *lanes, struct pl
     plan_set(arena, plan, "lanes", lanes);
     set_number(arena, plan, "tile.m", (double)d->rows);
     set_number(arena, plan, "tile.n", (double)d->columns);
-    set_number(arena, plan, "block.m", d->pack_a ? 256 : 96);
+    set_number(arena, plan, "block.m", d->pack_a ? packed_rows(search->contract, d) : 96);
     set_number(arena, plan, "block.n", (double)d->block_n);
     set_number(arena, plan, "block.k", (double)d->block_k);
     plan_set(arena, plan, "pack.a", d->pack_a ? "yes" : "no");

@@ -296,6 +296,7 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     struct tile tile = {.at = at};
     if (!code->pack_a && !code->along)
         open_rows(code, block, &tile);
+    loop_clear(block);
     loop_value whole = tile_open(code, block, &tile);
     loop_value from = code->terms_from ? code->terms_from : loop_integer(arena, 0);
     loop_value earlier = loop_less(arena, from, at->first);

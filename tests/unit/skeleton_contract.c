@@ -355,3 +355,40 @@ TEST(window_inside)
     for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
         check_case(&WINDOWS[i], "window", "threads 1;lanes 4;");
 }
+
+/* What the seed for a product of these sizes decides, on a machine with vectors of 32 bytes. */
+static const char *seeded(int64_t rows, int64_t columns, int64_t terms, const char *key)
+{
+    struct arena *arena = differ_arena();
+    const struct ir_program *program = differ_parse(CASES[0].text);
+    struct skeleton_target target = {.name = "avx2",
+                                     .vector_bytes = 32,
+                                     .registers = 16,
+                                     .l1 = 32 << 10,
+                                     .l2 = 512 << 10,
+                                     .threads = 1};
+    const int64_t sizes[] = {rows, columns, terms};
+    double scalars[1] = {0};
+    struct error error = {0};
+    struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
+    struct plan *plans[1];
+    CHECK(binding != NULL);
+    CHECK_INT(skeleton_seeds(skeleton_program_new(arena, program, binding, &target), plans, 1), 1);
+    CHECK(strcmp(plans[0]->groups[0].skeleton, "contract") == 0);
+    return plan_get(&plans[0]->groups[0], key);
+}
+
+TEST(contract_seeds_of_avx2)
+{
+    /* a block of rows that meet in the second-level cache is copied, a small one is read in place
+     */
+    CHECK_STR(seeded(2048, 2048, 2048, "pack.a"), "yes");
+    CHECK_STR(seeded(300, 96, 2048, "pack.a"), "yes");
+    CHECK_STR(seeded(300, 96, 2000, "pack.a"), "no");
+    CHECK_STR(seeded(96, 96, 64, "pack.a"), "no");
+    /* a panel of columns stays in the first-level cache */
+    CHECK_STR(seeded(2048, 2048, 2048, "block.k"), "256");
+    CHECK_STR(seeded(2048, 2048, 700, "block.k"), "768");
+    /* sums that hardly fill the wait for an addition */
+    CHECK_STR(seeded(64, 4096, 256, "tile.m"), "6");
+}

@@ -451,6 +451,7 @@ static void print_statement(struct printer *printer, const struct loop_statement
             printer->emitter, "__builtin_prefetch(%s);",
             print_address(printer, statement->buffer, print_resolve(printer, statement->offset)));
         break;
+    case LOOP_CLEAR: emit_line(printer->emitter, "registers_clear();"); break;
     case LOOP_TILE: print_tile(printer, statement); break;
     case LOOP_BARRIER:
     case LOOP_MOVE:

@@ -131,6 +131,20 @@ static const struct prelude_piece PIECES[] = {
      "#endif\n"
      "}\n",
      FOR_BOTH},
+    {"registers_clear",
+     "/* What was kept in vector registers goes to memory: what follows needs all of them. */\n"
+     "static inline void registers_clear(void)\n"
+     "{\n"
+     "#if defined __AVX__ && !defined __AVX512F__\n"
+     "    __asm__ volatile(\"\" ::\n"
+     "                         : \"xmm0\", \"xmm1\", \"xmm2\", \"xmm3\", \"xmm4\", \"xmm5\", "
+     "\"xmm6\",\n"
+     "                           \"xmm7\", \"xmm8\", \"xmm9\", \"xmm10\", \"xmm11\", \"xmm12\", "
+     "\"xmm13\",\n"
+     "                           \"xmm14\", \"xmm15\");\n"
+     "#endif\n"
+     "}\n",
+     FOR_BOTH},
     {"scratch_take",
      "/* The next piece of the scratch, on a boundary of 64 bytes. */\n"
      "static inline void *scratch_take(char **scratch, int64_t bytes)\n"
