@@ -7,6 +7,10 @@
 enum {
     FETCH_BELOW = 2, /* rows */
     SHARES = 16,     /* of the terms, when threads share them: a power of 2 */
+    /* rows whose pieces are so many bytes, a page, are read several at a time: as many streams, and
+     * the accumulators are read and written less often */
+    WIDE_BYTES = 4096,
+    ROWS = 4, /* a power of 2 */
 };
 
 struct columns {
@@ -14,6 +18,8 @@ struct columns {
     const struct nest_chain *chain;
     loop_value from, width;
     const struct loop_variable *along; /* counter of the innermost loop down the rows */
+    int rows;                          /* added at a time, from that one on */
+    bool wide; /* they are added ROWS at a time; else those below are fetched meanwhile */
     const struct loop_buffer *sums[ROW_MAX_STAGES]; /* per stage; NULL: no reduction */
     /* threads share terms: what each share leaves */
     const struct loop_buffer *parts[ROW_MAX_STAGES];
@@ -39,6 +45,17 @@ static void columns_loop(struct columns *columns, struct loop_block *block, colu
     inner = loop_for(block, LOOP_SERIAL, "column", whole, columns->width, lanes, &counter);
     body(columns, inner, loop_of(arena, counter),
          loop_sub(arena, columns->width, loop_of(arena, counter)));
+}
+
+/* All of them, a power of 2, combined in pairs. */
+static loop_value pairs_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value *values,
+                                int count)
+{
+    for (int width = 1; width < count; width *= 2) {
+        for (int k = 0; k + width < count; k += 2 * width)
+            values[k] = loop_combine(arena, monoid, values[k], values[k + width]);
+    }
+    return values[0];
 }
 
 static enum ir_monoid_kind monoid_of(const struct columns *columns, int stage)
@@ -95,16 +112,22 @@ static void columns_add(struct columns *columns, struct loop_block *block, loop_
     for (int i = 0; i < lowering->row.stage_count; i++) {
         if (!columns->sums[i])
             continue;
-        loop_value value = row_element(lowering, &lowering->row.stages[i]);
-        if (!count)
+        loop_value value = row_element(lowering, &lowering->row.stages[i]), values[ROWS];
+        if (!count && !columns->wide)
             fetch_below(columns, block, value, loop_add(arena, columns->from, place));
         const struct skeleton_lanes side = {columns->chain->variable, lowering->lanes,
                                             loop_add(arena, columns->from, place), count};
-        skeleton_widen(block, &side, &value, 1);
-        value = loop_splat(arena, value, lowering->lanes);
-        value =
-            loop_combine(arena, monoid_of(columns, i), sums_at(columns, i, place, count), value);
-        loop_store(block, columns->sums[i], place, value)->count = count;
+        for (int k = 0; k < columns->rows; k++) {
+            loop_value row =
+                loop_add(arena, loop_of(arena, columns->along), loop_integer(arena, k));
+            values[k] = loop_substitute(arena, value, columns->along, row);
+        }
+        skeleton_widen(block, &side, values, columns->rows);
+        for (int k = 0; k < columns->rows; k++)
+            values[k] = loop_splat(arena, values[k], lowering->lanes);
+        loop_value sum = pairs_combine(arena, monoid_of(columns, i), values, columns->rows);
+        sum = loop_combine(arena, monoid_of(columns, i), sums_at(columns, i, place, count), sum);
+        loop_store(block, columns->sums[i], place, sum)->count = count;
     }
 }
 
@@ -153,11 +176,8 @@ static void columns_join(struct columns *columns, struct loop_block *block, loop
                 loop_add(arena, loop_mul(arena, loop_integer(arena, k), columns->extent), place);
             parts[k] = loop_load_part(arena, columns->parts[i], at, lowering->lanes, count, NULL);
         }
-        for (int width = 1; width < SHARES; width *= 2) {
-            for (int k = 0; k + width < SHARES; k += 2 * width)
-                parts[k] = loop_combine(arena, monoid_of(columns, i), parts[k], parts[k + width]);
-        }
-        loop_value sum = loop_of(arena, loop_let(block, "joined", parts[0]));
+        loop_value sum = pairs_combine(arena, monoid_of(columns, i), parts, SHARES);
+        sum = loop_of(arena, loop_let(block, "joined", sum));
         stage->results[0] = skeleton_round(&lowering->values, stage->stage->writes[0].tensor, sum);
     }
     lowering->values.memo = NULL;
@@ -176,27 +196,51 @@ static void columns_sums_open(struct columns *columns, struct loop_block *block,
     }
 }
 
+/* Down the innermost of the reduced chains, `rows` at a time. */
+static void columns_rows(struct columns *columns, struct loop_block *block, loop_value first,
+                         loop_value last, int rows)
+{
+    struct row_lowering *lowering = columns->lowering;
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *reduced = &lowering->reduced.at[lowering->reduced.count - 1];
+    const struct nest_chain *chain = columns->chain;
+    struct loop_variable *counter;
+    block = loop_for(block, LOOP_SERIAL, reduced->variable->name, first, last,
+                     loop_integer(arena, rows), &counter);
+    nest_bind(&lowering->row.nest, &lowering->values, reduced, loop_of(arena, counter));
+    nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, chain->variable));
+    columns->along = counter;
+    columns->rows = rows;
+    columns_loop(columns, block, columns_add);
+}
+
 /* Down the rows: all of them, or the share of the terms from `first` to `last`. */
 static void columns_down(struct columns *columns, struct loop_block *block, loop_value first,
                          loop_value last)
 {
     struct row_lowering *lowering = columns->lowering;
     struct arena *arena = lowering->arena;
-    struct loop_block *along = block;
+    int inner = lowering->reduced.count - 1;
     columns_loop(columns, block, columns_clear);
-    for (int i = 0; i < lowering->reduced.count; i++) {
+    for (int i = 0; i <= inner; i++) {
         const struct nest_chain *reduced = &lowering->reduced.at[i];
+        loop_value from = i == 0 && first ? first : loop_integer(arena, 0);
+        loop_value to = i == 0 && last ? last : skeleton_size(&lowering->values, reduced->extent);
+        if (i == inner) {
+            loop_value whole = from;
+            if (columns->wide) {
+                loop_value rest = loop_apply(arena, IR_REM, loop_sub(arena, to, from),
+                                             loop_integer(arena, ROWS), NULL);
+                whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, to, rest)));
+                columns_rows(columns, block, from, whole, ROWS);
+            }
+            columns_rows(columns, block, whole, to, 1);
+            return;
+        }
         struct loop_variable *counter;
-        loop_value extent = skeleton_size(&lowering->values, reduced->extent);
-        along = loop_for(along, LOOP_SERIAL, reduced->variable->name,
-                         i == 0 && first ? first : loop_integer(arena, 0),
-                         i == 0 && last ? last : extent, NULL, &counter);
+        block = loop_for(block, LOOP_SERIAL, reduced->variable->name, from, to, NULL, &counter);
         nest_bind(&lowering->row.nest, &lowering->values, reduced, loop_of(arena, counter));
-        columns->along = counter;
     }
-    const struct nest_chain *chain = columns->chain;
-    nest_bind(&lowering->row.nest, &lowering->values, chain, loop_of(arena, chain->variable));
-    columns_loop(columns, along, columns_add);
 }
 
 /* The loop over blocks of columns; they are summed inside. */
@@ -212,6 +256,7 @@ static struct loop_block *columns_blocks(struct columns *columns, struct loop_bl
     loop_value width = loop_sub(arena, columns->extent, columns->from);
     width = loop_min(arena, width, loop_integer(arena, most));
     columns->width = loop_of(arena, loop_let(body, "width", width));
+    columns->wide = most * nest_value_bytes(&columns->lowering->row.nest) >= WIDE_BYTES;
     columns_sums_open(columns, body, most);
     return body;
 }

@@ -7,6 +7,7 @@
 
 #include "skeleton/scan.h"
 #include "skeleton/slots.h"
+#include "skeleton/soon.h"
 
 bool scan_fits(const struct skeleton_group *group, struct nest *nest,
                struct skeleton_reason *why_not)
@@ -125,21 +126,29 @@ struct scan_lowering {
     enum loop_kind kind;
     enum ir_monoid_kind monoid;
     struct loop_type type;
+    /* lines side by side in blocks narrower than memory: the block's place in the next line is
+     * fetched, since prefetchers do not go there; NULL: they are as wide */
+    const struct loop_variable *along;
 };
 
+/* The loops over lines, all but `except`. Lines that are scanned from their ends on are taken from
+ * the last one on, too, so that all of memory is gone through in one direction. */
 static struct loop_block *scan_lines(struct scan_lowering *lowering, struct loop_block *block,
                                      int except)
 {
+    struct arena *arena = lowering->arena;
     for (int i = 0; i < lowering->shape.lines.count; i++) {
         const struct nest_chain *chain = &lowering->shape.lines.at[i];
         if (i == except)
             continue;
         struct loop_variable *counter;
-        block =
-            loop_for(block, lowering->kind, chain->variable->name, loop_integer(lowering->arena, 0),
-                     skeleton_size(&lowering->values, chain->extent), NULL, &counter);
-        nest_bind(&lowering->shape.nest, &lowering->values, chain,
-                  loop_of(lowering->arena, counter));
+        loop_value extent = skeleton_size(&lowering->values, chain->extent);
+        block = loop_for(block, lowering->kind, chain->variable->name, loop_integer(arena, 0),
+                         extent, NULL, &counter);
+        loop_value line = loop_of(arena, counter);
+        if (lowering->shape.stage->reverse && except < 0)
+            line = loop_sub(arena, loop_sub(arena, extent, loop_integer(arena, 1)), line);
+        nest_bind(&lowering->shape.nest, &lowering->values, chain, line);
     }
     return block;
 }
@@ -248,6 +257,22 @@ static void scan_along(struct scan_lowering *lowering, struct loop_block *block)
                 loop_sub(arena, extent, whole));
 }
 
+static void fetch_next(struct scan_lowering *lowering, struct loop_block *block, loop_value value,
+                       loop_value from)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *chain = &lowering->shape.lines.at[lowering->shape.across];
+    struct soon_loads loads = {0};
+    soon_collect(arena, value, chain->variable, &loads);
+    loop_value next = loop_add(arena, loop_of(arena, lowering->along), loop_integer(arena, 1));
+    for (size_t i = 0; i < loads.count; i++) {
+        loop_value offset = loop_substitute(arena, loads.at[i]->offset, chain->variable, from);
+        if (loop_mentions(offset, lowering->along))
+            loop_prefetch(block, loads.at[i]->buffer,
+                          loop_substitute(arena, offset, lowering->along, next));
+    }
+}
+
 /* One step along all lines of a block: each carry from the stack and back. */
 static void scan_step(struct scan_lowering *lowering, struct loop_block *block,
                       const struct loop_buffer *carries, loop_value value, loop_value offset,
@@ -258,6 +283,8 @@ static void scan_step(struct scan_lowering *lowering, struct loop_block *block,
     const struct nest_chain *chain = &lowering->shape.lines.at[lowering->shape.across];
     int lanes = lowering->lanes, tensor = stage->writes[0].tensor;
     const struct skeleton_lanes side = {chain->variable, lanes, from, count};
+    if (lowering->along && !count)
+        fetch_next(lowering, block, value, from);
     skeleton_widen(block, &side, &value, 1);
     struct loop_type type = {lowering->type.dtype, lanes};
     loop_value before =
@@ -332,6 +359,7 @@ static void scan_across(struct scan_lowering *lowering, struct loop_block *block
     block = loop_for(block, LOOP_SERIAL, shape->axis.variable->name, loop_integer(arena, 0), length,
                      NULL, &counter);
     loop_value at = loop_of(arena, counter);
+    lowering->along = nest_extent(&shape->nest, chain) > columns ? counter : NULL;
     if (shape->stage->reverse)
         at = loop_sub(arena, loop_sub(arena, length, loop_integer(arena, 1)), at);
     nest_bind(&shape->nest, &lowering->values, &shape->axis, at);

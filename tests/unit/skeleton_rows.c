@@ -107,6 +107,8 @@ static const struct rows_case CASES[] = {
     {"row", TOTAL, 80, ""},
     {"row", SUM, 600, "side across;columns 256;"},
     {"row", SUM, 600, "threads all;side across;columns 256;split yes;"},
+    {"row", SUM, 600, "side across;columns 2048;"},
+    {"row", SUM, 600, "threads all;side across;columns 2048;split yes;"},
     {"scan", SCAN("d", ""), 80, ""},
     {"scan", SCAN("d", "reverse exclusive"), 80, "lanes 16;stores streaming;"},
     {"scan", SCAN("n", "exclusive"), 80, "columns 64;"},
