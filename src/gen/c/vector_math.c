@@ -38,35 +38,22 @@
     "    const $V r = a - n * 0.693359375f + n * 2.12194440e-4f;\n" EXP_SERIES EXP_END            \
     "    return $V_scale(p, n);\n"
 
-#define ERF                                                                           \
-    "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"                              \
-    "    const $V size = ($V)(($I)a ^ sign), z = a * a;\n"                            \
-    "    $V p = z * 7.853788e-05f + -0.00080101745f;\n"                               \
-    "    p = p * z + 0.005188326f;\n"                                                 \
-    "    p = p * z + -0.026853811f;\n"                                                \
-    "    p = p * z + 0.112835854f;\n"                                                 \
-    "    p = p * z + -0.37612626f;\n"                                                 \
-    "    p = p * z + 0.12837917f;\n"                                                  \
-    "    const $V small = size + size * p;\n"                                         \
-    "    const $V t = $V_at_most(size, 4.0f); /* beyond, the result is 1 */\n"        \
-    "    $V q = t * -2.1697584e-05f + 0.00044147234f;\n"                              \
-    "    q = q * t + -0.0042052832f;\n"                                               \
-    "    q = q * t + 0.025210336f;\n"                                                 \
-    "    q = q * t + -0.10842209f;\n"                                                 \
-    "    q = q * t + -0.6332164f;\n"                                                  \
-    "    q = q * t + -1.1295803f;\n"                                                  \
-    "    q = q * t + 0.00018846763f;\n"                                               \
-    "    /* q is the logarithm of erfc(t), which need not be precise beside 1 */\n"   \
-    "    const $V n = q * 1.44269504f + 12582912.0f; /* whole, in the last bits */\n" \
-    "    const $V r = q - (n - 12582912.0f) * 0.693147181f;\n"                        \
-    "    $V e = r * 0.00829693954f + 0.0419203527f;\n"                                \
-    "    e = e * r + 0.166676119f;\n"                                                 \
-    "    e = e * r + 0.499988496f;\n"                                                 \
-    "    e = e * r + 0.999999702f;\n"                                                 \
-    "    e = e * r + 1.00000012f;\n"                                                  \
-    "    const $V large = 1.0f - ($V)(($I)e + (($I)n << 23));\n"                      \
-    "    const $I far = size >= 1.0f;\n"                                              \
-    "    return ($V)((~far & ($I)small) | (far & ($I)large) | sign);\n"
+/* erf(x) / x, even and smooth, as a number that it comes near to and a quotient that vanishes
+ * there: where the result is nearly 1, what is lost in the quotient is lost in little. */
+#define ERF                                                                               \
+    "    const $V x = $V_at_most($V_at_least(a, -3.93f), 3.93f); /* beyond, it is 1 */\n" \
+    "    const $V z = x * x;\n"                                                           \
+    "    $V p = z * -7.59193472e-06f + -1.05683239e-05f;\n"                               \
+    "    $V q = z * 3.80034944e-05f + 0.0011651665f;\n"                                   \
+    "    p = p * z + -2.23222378e-05f;\n"                                                 \
+    "    q = q * z + 0.0149971126f;\n"                                                    \
+    "    p = p * z + 0.0238258503f;\n"                                                    \
+    "    q = q * z + 0.114256084f;\n"                                                     \
+    "    p = p * z + 0.0634201989f;\n"                                                    \
+    "    q = q * z + 0.502407551f;\n"                                                     \
+    "    p = p * z + 0.874879122f;\n"                                                     \
+    "    q = q * z + 1.0f;\n"                                                             \
+    "    return x * (p / q) + x * 0.253500015f;\n"
 
 const struct vector_piece vector_math[] = {
     /* ---- powers ---- */
@@ -351,48 +338,6 @@ const struct vector_piece vector_math[] = {
      "    const $V t = size - (shifted - magic);\n"
      "    const $I place = ($I)shifted;\n"
      "    $V p = $V_lookup(c5, place) * t + $V_lookup(c4, place);\n"
-     "    p = p * t + $V_lookup(c3, place);\n"
-     "    p = p * t + $V_lookup(c2, place);\n"
-     "    p = p * t + $V_lookup(c1, place);\n"
-     "    p = p * t + $V_lookup(c0, place);\n"
-     "    return ($V)(($I)p | sign);\n"
-     "}\n"
-     "#else\n"
-     "INLINE $V $V_erf($V a)\n"
-     "{\n" ERF "}\n"
-     "#endif\n"},
-    {"erf", "f32", 32,
-     "#ifdef __AVX__\n"
-     "/* Around 0, 9/8, 18/8 and 27/8 a polynomial each; from 3.93 on the result is 1. */\n"
-     "INLINE $V $V_erf($V a)\n"
-     "{\n"
-     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
-     "    const $V c0 = $V_fours(0.0f, 0.888388216f,\n"
-     "                            0.998537302f, 0.999998212f);\n"
-     "    const $V c1 = $V_fours(1.12837923f, 0.318274081f,\n"
-     "                            0.00714243064f, 1.27449075e-05f);\n"
-     "    const $V c2 = $V_fours(1.88104735e-07f, -0.358060062f,\n"
-     "                            -0.0160701759f, -4.30283471e-05f);\n"
-     "    const $V c3 = $V_fours(-0.376133651f, 0.162446186f,\n"
-     "                            0.0217197891f, 9.28760928e-05f);\n"
-     "    const $V c4 = $V_fours(0.000107739535f, 0.0280128717f,\n"
-     "                            -0.0190842897f, -0.000142073346f);\n"
-     "    const $V c5 = $V_fours(0.112045817f, -0.0612515397f,\n"
-     "                            0.0107128983f, 0.000160375479f);\n"
-     "    const $V c6 = $V_fours(0.00321087334f, 0.0152345169f,\n"
-     "                            -0.00289753638f, -0.00014504217f);\n"
-     "    const $V c7 = $V_fours(-0.0342623405f, 0.00930656679f,\n"
-     "                            -0.000910923292f, 0.000116823976f);\n"
-     "    const $V c8 = $V_fours(0.00929113105f, -0.00506241014f,\n"
-     "                            0.000979908044f, -5.89594274e-05f);\n"
-     "    const $I sign = ($I)a & ($I)$V_splat(-0.0f);\n"
-     "    const $V size = $V_at_most(($V)(($I)a ^ sign), 3.93f);\n"
-     "    const $V shifted = size * 0.888888889f + magic, t = size - (shifted - magic) * 1.125f;\n"
-     "    const $I place = ($I)shifted;\n"
-     "    $V p = $V_lookup(c8, place) * t + $V_lookup(c7, place);\n"
-     "    p = p * t + $V_lookup(c6, place);\n"
-     "    p = p * t + $V_lookup(c5, place);\n"
-     "    p = p * t + $V_lookup(c4, place);\n"
      "    p = p * t + $V_lookup(c3, place);\n"
      "    p = p * t + $V_lookup(c2, place);\n"
      "    p = p * t + $V_lookup(c1, place);\n"
