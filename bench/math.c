@@ -18,7 +18,7 @@
 #include "os/library.h"
 #include "os/os.h"
 
-enum { LANES = 16, CHUNK = 1 << 14, STRIDE = 251, RUNS = 9, PROMISED = 4 };
+enum { CHUNK = 1 << 14, STRIDE = 251, RUNS = 9, PROMISED = 4 };
 
 typedef int kernel_function(void *const *tensors, const int64_t *sizes, const double *scalars,
                             void *scratch);
@@ -174,6 +174,16 @@ static double time_of(kernel_function *kernel)
     return best;
 }
 
+/* As wide as the vectors that kernels have on this machine. */
+static int lanes_here(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx512f") ? 16 : 8;
+#else
+    return 4;
+#endif
+}
+
 int main(int count, char **arguments)
 {
     bool markdown = count > 2 && strcmp(arguments[2], "--markdown") == 0;
@@ -186,7 +196,7 @@ int main(int count, char **arguments)
         const char *name = ir_op_name(FUNCTIONS[i].op);
         if (count > 3 && strcmp(arguments[3], name) != 0)
             continue;
-        struct text vectors = source_of(&arena, FUNCTIONS[i].op, LANES);
+        struct text vectors = source_of(&arena, FUNCTIONS[i].op, lanes_here());
         struct text single = source_of(&arena, FUNCTIONS[i].op, 1);
         kernel_function *kernel = compile(&arena, &vectors, 2 * i);
         kernel_function *plain = compile(&arena, &single, 2 * i + 1);

@@ -426,6 +426,12 @@ TEST(loop_functions_over_all_floats)
     check_operations(DTYPE_F32, 16, true, NULL);
 }
 
+TEST(loop_functions_over_all_floats_in_8_lanes)
+{
+    elements = 65536;
+    check_operations(DTYPE_F32, 8, true, NULL);
+}
+
 TEST(loop_operations_by_clang)
 {
     static const struct elsewhere CLANG = {"clang", "-march=native -ffp-contract=fast", "", ""};
