@@ -52,10 +52,50 @@ static char *block_bytes(struct arena_block *block)
     return (char *)block->bytes;
 }
 
-static void block_free(struct arena_block *block)
+/* Nothing in it is in use any more. */
+static void block_empty(struct arena_block *block)
 {
+    if (block->dirty < block->filled)
+        block->dirty = block->filled;
+    block->filled = 0;
+    arena_hide(block->bytes, block->capacity);
+}
+
+static void block_free(struct arena *arena, struct arena_block *block)
+{
+    if (arena->outer) {
+        block_empty(block);
+        block->next = arena->outer->idle;
+        arena->outer->idle = block;
+        return;
+    }
     arena_show(block->bytes, block->capacity);
     memory_free(block);
+}
+
+/* One that was given back and is neither too small nor far too large; NULL: none is. */
+static struct arena_block *take_idle(struct arena *outer, size_t least, size_t capacity)
+{
+    for (struct arena_block **at = &outer->idle; *at; at = &(*at)->next) {
+        struct arena_block *block = *at;
+        if (block->capacity < least || block->capacity > 2 * capacity)
+            continue;
+        *at = block->next;
+        return block;
+    }
+    return NULL;
+}
+
+static struct arena_block *block_new(struct arena *arena, size_t least, size_t capacity)
+{
+    struct arena *outer = arena->outer;
+    struct arena_block *block = outer ? take_idle(outer, least, capacity) : NULL;
+    if (block)
+        return block;
+    size_t size = sizeof *block + capacity;
+    block = outer ? arena_alloc(outer, size) : memory_alloc(size);
+    block->capacity = capacity;
+    return block;
 }
 
 static struct arena_block *block_open(struct arena *arena, size_t least)
@@ -66,10 +106,9 @@ static struct arena_block *block_open(struct arena *arena, size_t least)
                                                                   : ARENA_LARGEST_STEP;
     if (capacity < least)
         capacity = least;
-    struct arena_block *block = memory_alloc(sizeof *block + capacity);
-    block->capacity = capacity;
+    struct arena_block *block = block_new(arena, least, capacity);
     block->next = arena->head;
-    arena_hide(block->bytes, capacity);
+    arena_hide(block->bytes, block->capacity);
     arena->head = block;
     return block;
 }
@@ -79,30 +118,34 @@ void arena_init(struct arena *arena)
     *arena = (struct arena){0};
 }
 
+struct arena arena_inside(struct arena *outer)
+{
+    return (struct arena){.outer = outer};
+}
+
 void arena_reset(struct arena *arena)
 {
     arena->used = 0;
+    arena->idle = NULL;
     struct arena_block *kept = arena->head;
     if (!kept)
         return;
     for (struct arena_block *block = kept->next, *next; block; block = next) {
         next = block->next;
-        block_free(block);
+        block_free(arena, block);
     }
     kept->next = NULL;
-    if (kept->dirty < kept->filled)
-        kept->dirty = kept->filled;
-    kept->filled = 0;
-    arena_hide(kept->bytes, kept->capacity);
+    block_empty(kept);
 }
 
 void arena_release(struct arena *arena)
 {
     for (struct arena_block *block = arena->head, *next; block; block = next) {
         next = block->next;
-        block_free(block);
+        block_free(arena, block);
     }
     arena->head = NULL;
+    arena->idle = NULL;
     arena->used = 0;
 }
 

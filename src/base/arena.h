@@ -12,13 +12,21 @@ struct arena {
     struct arena_block *head; /* newest block first */
     size_t used;              /* bytes handed out since the last reset */
     size_t limit;             /* 0: none; above it memory_exhausted() is called */
+    struct arena *outer;      /* its blocks come from there; NULL: from the heap */
+    struct arena_block *idle; /* blocks that inner arenas gave back, for the next ones */
 };
 
 /* An all-zero struct arena is ready for use; arena_init is the same thing said aloud. */
 void arena_init(struct arena *arena);
+/*
+ * An arena inside another one: what it gives back goes to the arenas made inside the same outer one
+ * later, and all of it is gone with the outer one, whether it was given back or not. For things
+ * that come and go while something longer lasts: the candidates of a run.
+ */
+struct arena arena_inside(struct arena *outer);
 /* Gives everything back, keeps the newest block for reuse. */
 void arena_reset(struct arena *arena);
-/* Gives everything back to the heap. */
+/* Gives everything back to the heap, or to the outer arena. */
 void arena_release(struct arena *arena);
 
 /* Zeroed, aligned for any type, owned by the arena. Never NULL (see memory.h). */

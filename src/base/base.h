@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/fingerprint.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"

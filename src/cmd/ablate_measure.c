@@ -160,7 +160,7 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
     survey->judging = (struct judging){
         .task = survey->one.task,
         .arena = arena,
-        .binaries = &search->by_binary,
+        .search = search,
         .options = {.threads = threads, .time_seconds = seconds, .only_case = -1, .only_draw = -1}};
     survey->grid = (struct ablate_grid){.arena = arena, .program = survey->one.program};
     ablate_grid_make(&survey->grid, plans);

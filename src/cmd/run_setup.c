@@ -215,7 +215,7 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     request->judging.task = planned->task;
     request->options.judge =
         (struct search_judge){judging_judge, &request->judging, judging_announce};
-    request->judging.binaries = &search->by_binary;
+    request->judging.search = search;
     search->arena = invocation->arena;
     search->options = &request->options;
     search->program = planned->ready;

@@ -247,7 +247,7 @@ static int count_seeds(const struct search *search, double *best)
     *best = 0;
     for (size_t i = 0; i < search->nodes.count; i++) {
         const struct search_node *node = search->nodes.at[i];
-        if (node->parent)
+        if (!search_is_first(node))
             continue;
         count++;
         *best = fmax(*best, node->record.fitness);

@@ -108,7 +108,7 @@ static bool take_parent(struct invocation *invocation, struct search *search,
     if (word && strcmp(word, "none") == 0)
         return true;
     int64_t id = word ? strtoll(word, &end, 10) : search->run.best;
-    offer->parent = search_find(search, id);
+    offer->parent = search_recall(search, id);
     if (offer->parent || (!word && id == 0))
         return true;
     error_hint(errors_add(&invocation->errors, ERROR_STORE_NOT_FOUND, (struct place){0},

@@ -2,6 +2,7 @@
  * A batch: kernels written, recorded, judged side by side, diagnosed, and learned from.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,12 +49,13 @@ void search_order(struct search *search, const struct search_node *parent,
 
 /* ---- before ---- */
 
-static const char *put_object(struct search *search, const char *text, struct error *error)
+static const char *put_object(struct search *search, struct search_node *node, const char *text,
+                              struct error *error)
 {
     char hash[65];
     if (!search->engine->object_put(search->store, text, strlen(text), hash, error))
         return NULL;
-    return arena_string(search->arena, hash);
+    return arena_string(&node->own, hash);
 }
 
 static bool record_proposal(struct search *search, struct search_node *node, const char *source,
@@ -61,16 +63,18 @@ static bool record_proposal(struct search *search, struct search_node *node, con
 {
     struct candidate *record = &node->record;
     struct text text = text_new(scratch);
+    if (record->id) /* judged again; its parents may have retired */
+        return true;
     record->proposed = search->seen.elapsed;
     record->run = search->run.id;
     record->parents[0] = node->parent ? node->parent->record.id : 0;
     record->parents[1] = node->mate ? node->mate->record.id : 0;
-    if (!search->engine || record->id)
+    if (!search->engine)
         return true;
     if (node->plan)
         plan_print(&text, node->plan, search->program->graph);
-    record->plan = node->plan ? put_object(search, text.at, error) : NULL;
-    record->kernel = record->plan || !node->plan ? put_object(search, source, error) : NULL;
+    record->plan = node->plan ? put_object(search, node, text.at, error) : NULL;
+    record->kernel = record->plan || !node->plan ? put_object(search, node, source, error) : NULL;
     return record->kernel && search->engine->candidate_add(search->store, record, error);
 }
 
@@ -103,7 +107,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
     else
         diagnose(scratch, &subject, &node->diagnosis);
     node->diagnosis.pattern = search_word(search, node->diagnosis.pattern);
-    node->diagnosis.text = search_word(search, node->diagnosis.text);
+    node->diagnosis.text = arena_string(&node->own, node->diagnosis.text);
 }
 
 /* Of the first verdict; later ones are about the same kernel. */
@@ -126,10 +130,9 @@ static bool record_verdict(struct search *search, struct search_node *node,
     record->microseconds = judgement->microseconds;
     node->speedup = judgement->speedup;
     record->floor = judgement->floor;
-    if (judgement->binary) {
-        record->binary = arena_string(search->arena, judgement->binary);
-        if (!map_get(&search->by_binary, record->binary))
-            map_set(&search->by_binary, record->binary, node);
+    if (judgement->binary && !record->binary) {
+        record->binary = arena_string(&node->own, judgement->binary);
+        node->twin = !fingerprints_add(&search->binaries, record->binary);
     }
     record->diagnosis = node->diagnosis.class;
     record->note = node->diagnosis.text;
@@ -143,7 +146,7 @@ static bool record_verdict(struct search *search, struct search_node *node,
     json_end(&json);
     diagnosis_write(&json, "diagnosis", &node->diagnosis);
     json_end(&json);
-    record->verdict = put_object(search, text.at, error);
+    record->verdict = put_object(search, node, text.at, error);
     return record->verdict && search->engine->candidate_judge(search->store, record, error);
 }
 
@@ -156,15 +159,16 @@ static bool record_twin(struct search *search, struct search_node *node,
     const struct candidate *judged = &twin->record;
     node->speedup = twin->speedup;
     node->diagnosis = twin->diagnosis;
-    node->diagnosis.text = arena_printf(search->arena, "the same binary as candidate %lld: %s",
+    node->diagnosis.text = arena_printf(&node->own, "the same binary as candidate %lld: %s",
                                         (long long)judged->id, twin->diagnosis.text);
     record->judged = true;
     record->outcome = judged->outcome;
     record->fitness = judged->fitness;
     record->microseconds = judged->microseconds;
     record->floor = judged->floor;
-    record->verdict = judged->verdict;
-    record->binary = arena_string(search->arena, judgement->binary);
+    record->verdict = judged->verdict ? arena_string(&node->own, judged->verdict) : NULL;
+    record->binary = arena_string(&node->own, judgement->binary);
+    node->twin = true;
     record->diagnosis = node->diagnosis.class;
     record->note = node->diagnosis.text;
     note_time(search, record);
@@ -322,8 +326,9 @@ static bool judge_again(struct search *search, struct search_node *node, struct 
     if (!search_judge_batch(search, &node, 1, true, error))
         return false;
     search->best = search_best_of(&search->nodes);
-    const char *text = arena_printf(search->arena, "candidate %lld: %.4g times, then %.4g",
-                                    (long long)node->record.id, before, node->record.fitness);
+    char text[96];
+    snprintf(text, sizeof text, "candidate %lld: %.4g times, then %.4g", (long long)node->record.id,
+             before, node->record.fitness);
     return !search->engine ||
            search->engine->event_add(search->store, search->run.id, "measured again", text, error);
 }

@@ -115,7 +115,7 @@ static bool is_known(void *context, int number, const char *binary)
     struct batch *batch = context;
     struct search_judgement *own = &batch->judgements[number];
     own->binary = judging_key(batch->arena, batch->kernels[number], binary);
-    own->twin = batch->judging->binaries ? map_get(batch->judging->binaries, own->binary) : NULL;
+    own->twin = batch->judging->search ? search_twin(batch->judging->search, own->binary) : NULL;
     for (int i = 0; !own->twin && !own->same_as && i < number; i++) {
         const struct search_judgement *other = &batch->judgements[i];
         if (other->binary && !other->twin && strcmp(other->binary, own->binary) == 0)

@@ -20,7 +20,7 @@ struct judging {
     const char *fastest[JUDGING_FASTEST + 1];
     struct judge_announced *announced[JUDGING_ANNOUNCED]; /* of batches to come, or NULL */
     struct arena *arena;                                  /* as long as the run */
-    const struct map *binaries; /* what was judged already: hash -> search_node; or NULL */
+    struct search *search; /* who has judged the same binary is asked there; or NULL */
 };
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,

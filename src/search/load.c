@@ -3,65 +3,20 @@
  * when it ended are judged first. While it goes on, what others put into it is taken likewise: a
  * run is shared through the store alone.
  */
-#include <string.h>
-
 #include "search/private.h"
 
-/* Nodes come in the order of their numbers. */
-struct search_node *search_find(const struct search *search, int64_t id)
+/* What came of it, learned from as if it had been judged just now. */
+static void learn_verdict(struct search *search, struct search_node *node)
 {
-    size_t low = 0, high = search->nodes.count;
-    while (id && low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct search_node *node = search->nodes.at[middle];
-        if (node->record.id == id)
-            return node;
-        if (node->record.id && node->record.id < id) /* 0: of the batch that is being made */
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-static int expert_of(const char *proposer)
-{
-    static const char ours[] = "expert:";
-    for (int i = 0; strncmp(proposer, ours, sizeof ours - 1) == 0 && experts[i]; i++)
-        if (strcmp(experts[i]->name, proposer + sizeof ours - 1) == 0)
-            return i;
-    return -1;
-}
-
-/* Others' candidates have numbers between our own. */
-static void put_in_order(struct search_nodes *nodes)
-{
-    size_t place = nodes->count - 1;
-    struct search_node *last = nodes->at[place];
-    for (; place > 0; place--) {
-        int64_t before = nodes->at[place - 1]->record.id;
-        if (before && before < last->record.id)
-            break;
-        nodes->at[place] = nodes->at[place - 1];
-    }
-    nodes->at[place] = last;
-}
-
-static void take_verdict(struct search *search, struct search_node *node,
-                         const struct candidate *candidate)
-{
-    node->record = *candidate;
-    node->diagnosis = (struct diagnosis){.class = candidate->diagnosis,
-                                         .pattern = "",
-                                         .text = candidate->note ? candidate->note : ""};
-    if (!candidate->judged)
+    const struct candidate *record = &node->record;
+    if (!record->judged)
         return;
-    if (candidate->binary && !map_get(&search->by_binary, candidate->binary))
-        map_set(&search->by_binary, candidate->binary, node);
+    if (record->binary)
+        node->twin = !fingerprints_add(&search->binaries, record->binary);
     search->judged++;
-    search->seen.outcomes[candidate->outcome]++;
-    search->seen.right += candidate->outcome == OUTCOME_OK;
-    if (candidate->fitness > (search->best ? search->best->record.fitness : 0)) {
+    search->seen.outcomes[record->outcome]++;
+    search->seen.right += record->outcome == OUTCOME_OK;
+    if (record->fitness > (search->best ? search->best->record.fitness : 0)) {
         search->best = node;
         search->since_best = 0;
     } else {
@@ -72,26 +27,39 @@ static void take_verdict(struct search *search, struct search_node *node,
     search->options->policy->learn(search, node);
 }
 
+/* A parent that retired, as far as its child is learned from: what was the matter, and its speed.
+ * False: it is none. */
+static bool read_parent(struct search *search, struct arena *scratch, int64_t id,
+                        struct search_node *parent)
+{
+    struct error error = {0};
+    *parent = (struct search_node){0};
+    if (!id || !search->engine->candidate_get(search->store, scratch, id, &parent->record, &error))
+        return false;
+    parent->diagnosis =
+        (struct diagnosis){.class = parent->record.diagnosis, .pattern = "", .text = ""};
+    return true;
+}
+
 /* NULL: the same plan or source is in the graph already. */
-static struct search_node *take_candidate(struct search *search, const struct candidate *candidate,
-                                          const char *text)
+static struct search_node *take_candidate(struct search *search, struct arena *scratch,
+                                          const struct candidate *candidate, const char *text)
 {
     struct search_offer offer = {.source = candidate->plan ? NULL : text,
                                  .plan = candidate->plan ? text : NULL,
                                  .proposer = candidate->proposer,
                                  .island = -1};
-    struct search_node *node = search_add_offer(search, &offer, NULL);
+    struct search_node *node = search_add_offer(search, &offer, NULL), gone;
     if (!node)
         return NULL;
-    node->record = *candidate;
-    put_in_order(&search->nodes);
-    node->island = candidate->island;
-    node->expert = expert_of(candidate->proposer);
-    node->parent = search_find(search, candidate->parents[0]);
-    node->mate = search_find(search, candidate->parents[1]);
-    if (node->parent)
-        node->parent->children++;
-    take_verdict(search, node, candidate);
+    search_take_record(search, node, candidate);
+    struct search_node *parent = node->parent;
+    if (parent)
+        parent->children++;
+    else if (read_parent(search, scratch, candidate->parents[0], &gone))
+        node->parent = &gone;
+    learn_verdict(search, node);
+    node->parent = parent;
     return node;
 }
 
@@ -102,23 +70,47 @@ static char *text_of(struct search *search, struct arena *arena, const struct ca
     return search->engine->object_get(search->store, arena, hash, NULL, error);
 }
 
-bool search_load(struct search *search, struct error *error)
+static void look_at(struct search *search, const struct candidate *candidate)
 {
+    search->heard = candidate->id;
+    if (!candidate->judged)
+        vector_push(search->arena, &search->waiting, candidate->id);
+}
+
+/* The next few; false when that fails. *more: there may be others. */
+static bool load_page(struct search *search, struct arena *scratch, bool *more, struct error *error)
+{
+    enum { PAGE = 256 };
     struct store_candidates list = {0};
-    struct candidate_query query = {.run = search->run.id};
-    bool whole = true;
-    if (!search->engine->candidate_list(search->store, search->arena, &query, &list, error))
+    struct candidate_query query = {.run = search->run.id, .after = search->heard, .most = PAGE};
+    if (!search->engine->candidate_list(search->store, scratch, &query, &list, error))
         return false;
     for (size_t i = 0; i < list.count; i++) {
-        const char *text = text_of(search, search->arena, &list.at[i], error);
+        const char *text = text_of(search, scratch, &list.at[i], error);
         if (!text)
             return false;
-        take_candidate(search, &list.at[i], text);
-        whole = whole && list.at[i].judged;
-        if (whole)
-            search->heard = list.at[i].id;
+        take_candidate(search, scratch, &list.at[i], text);
+        look_at(search, &list.at[i]);
     }
-    search->champion = search_find(search, search->run.best);
+    *more = list.count == PAGE;
+    return true;
+}
+
+bool search_load(struct search *search, struct error *error)
+{
+    struct arena scratch = {0};
+    bool fine = true, more = true;
+    search->heard = 0;
+    search->waiting.count = 0;
+    while (fine && more) {
+        fine = load_page(search, &scratch, &more, error);
+        search_retire(search);
+        arena_reset(&scratch);
+    }
+    arena_release(&scratch);
+    if (!fine)
+        return false;
+    search->champion = search_recall(search, search->run.best);
     if (search->champion && search->champion->record.fitness <= 0)
         search->champion = NULL;
     /* The numbers drawn before are not drawn again. */
@@ -127,19 +119,20 @@ bool search_load(struct search *search, struct error *error)
 }
 
 /* One that has a verdict in the store and none in the graph. */
-static bool hear_one(struct search *search, struct arena *scratch, struct search_node *node,
-                     int64_t id, struct error *error)
+static bool hear_one(struct search *search, struct arena *scratch,
+                     const struct candidate *candidate, struct error *error)
 {
-    struct candidate candidate;
-    if (!search->engine->candidate_get(search->store, search->arena, id, &candidate, error))
-        return false;
+    struct search_node *node = search_find(search, candidate->id);
+    if (node && node->record.judged)
+        return true;
     if (node) {
-        take_verdict(search, node, &candidate);
+        search_keep_record(node, candidate);
+        learn_verdict(search, node);
     } else {
-        const char *text = text_of(search, scratch, &candidate, error);
+        const char *text = text_of(search, scratch, candidate, error);
         if (!text)
             return false;
-        node = take_candidate(search, &candidate, text);
+        node = take_candidate(search, scratch, candidate, text);
     }
     if (!node)
         return true;
@@ -150,22 +143,39 @@ static bool hear_one(struct search *search, struct arena *scratch, struct search
     return true;
 }
 
+/* Whether those that were still judged when they were looked at have a verdict now. */
+static bool hear_waiting(struct search *search, struct arena *scratch, struct error *error)
+{
+    struct search_numbers *waiting = &search->waiting;
+    size_t left = 0;
+    bool fine = true;
+    for (size_t i = 0; i < waiting->count; i++) {
+        struct candidate candidate = {0};
+        const struct search_node *node = search_find(search, waiting->at[i]);
+        if (node && node->record.judged)
+            continue;
+        fine = fine && search->engine->candidate_get(search->store, scratch, waiting->at[i],
+                                                     &candidate, error);
+        if (!fine || !candidate.judged)
+            waiting->at[left++] = waiting->at[i];
+        else
+            fine = hear_one(search, scratch, &candidate, error);
+    }
+    waiting->count = left;
+    return fine;
+}
+
 bool search_hear(struct search *search, struct error *error)
 {
     struct arena scratch = {0};
     struct store_candidates list = {0};
     struct candidate_query query = {.run = search->run.id, .after = search->heard};
-    bool whole = true;
     bool fine = !search->engine ||
-                search->engine->candidate_list(search->store, &scratch, &query, &list, error);
+                (hear_waiting(search, &scratch, error) &&
+                 search->engine->candidate_list(search->store, &scratch, &query, &list, error));
     for (size_t i = 0; i < list.count && fine; i++) {
-        int64_t id = list.at[i].id;
-        struct search_node *node = search_find(search, id);
-        if (list.at[i].judged && !(node && node->record.judged))
-            fine = hear_one(search, &scratch, node, id, error);
-        whole = whole && list.at[i].judged;
-        if (whole)
-            search->heard = id;
+        fine = !list.at[i].judged || hear_one(search, &scratch, &list.at[i], error);
+        look_at(search, &list.at[i]);
     }
     arena_release(&scratch);
     return fine;

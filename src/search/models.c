@@ -398,9 +398,21 @@ static void learn(void *context, struct search *search, const struct search_node
     }
 }
 
+/* Questions under way, and what is to be repaired. */
+static bool holds(void *context, const struct search_node *node)
+{
+    const struct models_run *run = context;
+    bool held = false;
+    for (int i = 0; i < MODELS_ASKS; i++)
+        held |= run->asks[i].used && run->asks[i].parent == node;
+    for (int i = 0; i < run->count; i++)
+        held |= run->members[i].broken == node;
+    return held;
+}
+
 struct search_outside models_outside(struct models_run *run)
 {
-    return (struct search_outside){take, wait, learn, run};
+    return (struct search_outside){take, wait, learn, run, holds};
 }
 
 bool models_begin(struct models_run *run, struct error *error)

@@ -3,35 +3,19 @@
  * like one an expert made. One that is source only has no plan; an expert asked about it goes on
  * from the nearest ancestor that has one.
  */
-#include <string.h>
-
 #include "search/private.h"
-
-/* Kernels are told apart by their text as plans are by theirs. */
-static struct search_node *add_source(struct search *search, const char *source,
-                                      struct search_node **old)
-{
-    char hash[65];
-    sha256_hex(source, strlen(source), hash);
-    *old = map_get(&search->by_hash, hash);
-    if (*old)
-        return NULL;
-    struct search_node *node = search_new_node(search, NULL, hash);
-    node->source = arena_string(search->arena, source);
-    return node;
-}
 
 struct search_node *search_add_offer(struct search *search, const struct search_offer *offer,
                                      struct search_node **old)
 {
-    struct arena *arena = search->arena;
     struct search_node *other = NULL;
     struct search_node *node = offer->plan ? search_add_plan(search, offer->plan, &other)
-                                           : add_source(search, offer->source, &other);
+                                           : search_add_source(search, offer->source, &other);
     if (old)
         *old = other;
     if (!node)
         return NULL;
+    struct arena *arena = &node->own;
     node->parent = offer->parent;
     node->island = offer->island;
     node->record.island = offer->island;
@@ -97,7 +81,7 @@ static bool choose_best(struct search *search, struct search_node *const *nodes,
                         struct error *error)
 {
     static const double near = 0.9;
-    struct search_node *champion = search_find(search, search->run.best);
+    struct search_node *champion = search_recall(search, search->run.best);
     struct search_node *finalists[SEARCH_BATCH];
     int filled = 0;
     if (!champion)

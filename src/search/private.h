@@ -13,8 +13,22 @@ struct search_node *search_add_plan(struct search *search, const char *text,
 bool search_may_try(const struct search *search, const char *hash);
 /* The plans to begin with, as nodes (seeds.c). */
 void search_add_seeds(struct search *search);
-/* A node of the graph, without a proposer. */
-struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash);
+/* The same for the source of a kernel. */
+struct search_node *search_add_source(struct search *search, const char *source,
+                                      struct search_node **old);
+/* A node of the graph, without plan, source or proposer. */
+struct search_node *search_new_node(struct search *search, const char *hash);
+/* It was taken out of search->nodes, and nobody points at it. */
+void search_drop(struct search *search, struct search_node *node);
+/* After a batch: where there are too many, those that matter least are left to the store. */
+void search_retire(struct search *search);
+/* What the store has of a candidate besides its plan or source, as the node's own. */
+void search_take_record(struct search *search, struct search_node *node,
+                        const struct candidate *candidate);
+/* The record alone. */
+void search_keep_record(struct search_node *node, const struct candidate *candidate);
+/* The last node of the graph to the place that its number gives it. */
+void search_put_in_order(struct search *search);
 /* The one copy of a text that many candidates have. */
 const char *search_word(struct search *search, const char *text);
 /* A node for an offer; NULL: its plan is none, or there is such a one already, which is *old (may

@@ -55,72 +55,14 @@ double search_elapsed(const struct search *search)
 
 /* ---- candidates ---- */
 
-/* The plan of this text, if it is one; what reading and checking it takes is left in `scratch`. */
-static struct plan *read_plan(struct search *search, struct arena *scratch, const char *text)
-{
-    struct errors errors = errors_new(scratch);
-    struct error error;
-    struct source source = {"plan", text, strlen(text)};
-    struct skeleton_program program = *search->program;
-    program.arena = scratch;
-    struct plan *plan = plan_parse(scratch, &source, program.graph, &errors);
-    return plan && skeleton_check(&program, plan, &error) ? plan : NULL;
-}
-
-/* The plan again, in the search's own arena: nothing else of a candidate takes as much room, so
- * words are shared by all plans, and what a program is rewritten to by those that do the same. */
-static struct plan *keep_plan(struct search *search, const struct plan *plan, const char *text)
-{
-    struct arena *arena = search->arena;
-    struct plan *kept = plan_keep(arena, &search->words, plan);
-    if (plan->rewrite_count == 0)
-        return kept;
-    struct text key = text_new(arena);
-    for (int i = 0; i < plan->rewrite_count; i++)
-        text_printf(&key, "%s %s %lld;", plan->rewrites[i].name, plan->rewrites[i].stage,
-                    (long long)plan->rewrites[i].number);
-    kept->graph = map_get(&search->graphs, key.at);
-    if (kept->graph)
-        return kept;
-    struct errors errors = errors_new(arena);
-    struct source source = {"plan", text, strlen(text)};
-    kept->graph = plan_parse(arena, &source, search->program->graph, &errors)->graph;
-    map_set(&search->graphs, key.at, (void *)kept->graph);
-    return kept;
-}
-
 const char *search_word(struct search *search, const char *text)
 {
     return map_intern(&search->words, text, strlen(text));
 }
 
-struct search_node *search_new_node(struct search *search, struct plan *plan, const char *hash)
+bool search_is_first(const struct search_node *node)
 {
-    struct search_node *node = arena_new(search->arena, struct search_node);
-    *node = (struct search_node){.plan = plan, .expert = -1, .island = -1};
-    node->record.run = search->run.id;
-    node->record.island = -1;
-    memcpy(node->hash, hash, sizeof node->hash);
-    vector_push(search->arena, &search->nodes, node);
-    map_set(&search->by_hash, hash, node);
-    return node;
-}
-
-struct search_node *search_add_plan(struct search *search, const char *text,
-                                    struct search_node **old)
-{
-    struct arena scratch = {0};
-    struct plan *plan = read_plan(search, &scratch, text);
-    struct search_node *node = NULL;
-    char hash[65];
-    *old = NULL;
-    if (plan) {
-        plan_hash(plan, search->program->graph, hash);
-        *old = map_get(&search->by_hash, hash);
-        node = *old ? NULL : search_new_node(search, keep_plan(search, plan, text), hash);
-    }
-    arena_release(&scratch);
-    return node;
+    return !node->parent && !node->record.parents[0];
 }
 
 bool search_may_try(const struct search *search, const char *hash)
@@ -170,7 +112,7 @@ static bool ask(struct search *search, const struct skeleton_program *program, s
             plan_hash(proposals[i].plan, program->graph, own);
             hash = own;
         }
-        if (scores[i] == -INFINITY || map_get(&search->by_hash, hash) ||
+        if (scores[i] == -INFINITY || fingerprints_have(&search->known, hash) ||
             !search_may_try(search, hash)) {
             search->duplicates++;
             continue;
@@ -202,9 +144,9 @@ static struct search_node *add_found(struct search *search, struct arena *scratc
     node->record.island = choice->island;
     node->record.proposer =
         search_word(search, arena_printf(scratch, "expert:%s", experts[choice->expert]->name));
-    node->record.action = search_word(search, proposal->action);
+    node->record.action = arena_string(&node->own, proposal->action);
     node->record.why = proposal->why;
-    node->key = search_word(search, proposal->key);
+    node->key = arena_string(&node->own, proposal->key);
     choice->parent->children++;
     if (choice->island >= 0)
         search->islands[choice->island].trying = node;
@@ -393,7 +335,9 @@ static void give_up(struct search *search, const struct batch *batch)
         bool dropped = false;
         for (int k = 0; k < batch->count; k++)
             dropped |= batch->nodes[k] == search->nodes.at[i];
-        if (!dropped)
+        if (dropped)
+            search_drop(search, search->nodes.at[i]);
+        else
             search->nodes.at[kept++] = search->nodes.at[i];
     }
     search->nodes.count = kept;
@@ -431,6 +375,7 @@ static enum search_end loop(struct search *search, struct error *error)
             break;
         }
         batch_seconds = search_elapsed(search) - start;
+        search_retire(search);
         arena_reset(&scratch);
     }
     give_up(search, &next);
@@ -443,7 +388,7 @@ static struct search_node *best_first(const struct search *search)
 {
     struct search_nodes firsts = {0};
     for (size_t i = 0; i < search->nodes.count; i++)
-        if (!search->nodes.at[i]->parent && search->nodes.at[i]->plan)
+        if (search_is_first(search->nodes.at[i]) && search->nodes.at[i]->plan)
             vector_push(search->arena, &firsts, search->nodes.at[i]);
     return search_best_of(&firsts);
 }
@@ -505,8 +450,8 @@ bool search_open(struct search *search, struct error *error)
 {
     search->started = search->options->clock ? search->options->clock() : real_clock();
     search->random = random_new(search->options->seed, 0x5ea3c4);
-    search->by_hash = map_new(search->arena);
-    search->by_binary = map_new(search->arena);
+    search->known = fingerprints_new(search->arena);
+    search->binaries = fingerprints_new(search->arena);
     search->words = map_new(search->arena);
     search->graphs = map_new(search->arena);
     search->beliefs = belief_new(search->arena);

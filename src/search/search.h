@@ -22,6 +22,7 @@ enum {
     SEARCH_POPULATION = 8, /* of one island */
     SEARCH_BATCH = 16,     /* most kernels judged at once */
     SEARCH_ARMS = 16,      /* proposers */
+    SEARCH_LIVE = 1024,    /* candidates in memory; the store has the others (graph.c) */
 };
 
 /* ---- judging ---- */
@@ -62,6 +63,7 @@ struct search_judge {
 /* ---- the graph ---- */
 
 struct search_node {
+    struct arena own; /* its plan, its source, its words */
     struct candidate record;
     struct plan *plan;  /* NULL: source only, which experts cannot change */
     const char *source; /* of the kernel; NULL: the plan says it */
@@ -76,12 +78,15 @@ struct search_node {
     int expert; /* number in experts[], -1: none */
     int island; /* -1: none */
     int children;
+    bool twin; /* another one had the same binary before */
+    bool kept; /* while others retire */
     /* of mcts */
     int visits;
     double reward;
 };
 
 struct search_nodes VECTOR(struct search_node *);
+struct search_numbers VECTOR(int64_t);
 
 struct search_arm { /* of the bandit: a proposer in a situation */
     double tries, gain, squares;
@@ -134,6 +139,8 @@ struct search_outside {
     /* A candidate was judged, whoever offered it. NULL: not told. */
     void (*learn)(void *context, struct search *search, const struct search_node *node);
     void *context;
+    /* Whether it still points at this candidate, which then stays in memory. NULL: at none. */
+    bool (*holds)(void *context, const struct search_node *node);
 };
 
 /* ---- a run ---- */
@@ -165,6 +172,7 @@ struct search_options {
     uint64_t seed;
     int batch;                        /* kernels judged at once; 0: 4 */
     int finalists;                    /* compared once more at the end; 0: 3 */
+    int live;                         /* candidates kept in memory; 0: SEARCH_LIVE */
     bool no_diagnosis, no_experience; /* for comparisons */
     bool no_kernels;                  /* the judge looks at plans alone: none are written */
     const char *start;                /* for comparisons: the text of the only first plan */
@@ -200,11 +208,12 @@ struct search {
     struct machine machine;
     struct rates rates; /* all 0: nothing was measured */
     struct random random;
-    struct search_nodes nodes;
-    struct map by_hash;   /* search_node.hash -> node */
-    struct map by_binary; /* search_judgement.binary -> node that was judged */
-    struct map words;     /* that many candidates have in common: decisions, actions */
-    struct map graphs;    /* rewrites of a plan -> the program they make */
+    struct search_nodes nodes;    /* in memory, in the order of their numbers */
+    struct search_nodes retired;  /* room for the next ones */
+    struct fingerprints known;    /* of search_node.hash, of all there ever were */
+    struct fingerprints binaries; /* of search_judgement.binary, likewise */
+    struct map words;             /* that many candidates have in common: decisions, proposers */
+    struct map graphs;            /* rewrites of a plan -> the program they make */
     struct search_node *best;
     struct search_node *winner;   /* of the kernels compared in pairs last, or NULL */
     struct search_node *first;    /* the best of the first plans, once they were judged; or NULL */
@@ -215,7 +224,8 @@ struct search {
     int64_t judged, since_best, duplicates, twins, repeats;
     int64_t timed;   /* right, and timed to the end: not cut, not taken from a twin */
     int64_t foreign; /* of those judged, by other processes since the run was opened */
-    int64_t heard;   /* whatever the store has up to this number is in the graph, judged */
+    int64_t heard;   /* whatever the store has up to this number was looked at */
+    struct search_numbers waiting; /* of those, who had no verdict by then */
     double started;
     struct search_progress seen;
 };
@@ -249,8 +259,14 @@ bool search_open(struct search *search, struct error *error);
  */
 bool search_submit(struct search *search, const struct search_offer *offers, int count,
                    struct search_node **nodes, struct error *error);
-/* The candidate with this number, once a run was loaded; NULL: none. */
+/* The candidate with this number, if it is in memory, once a run was loaded; NULL: it is not. */
 struct search_node *search_find(const struct search *search, int64_t id);
+/* The same, or else from the store; NULL: the run has none of that number. */
+struct search_node *search_recall(struct search *search, int64_t id);
+/* Who was judged with this binary, from the store if need be; NULL: nobody. */
+struct search_node *search_twin(struct search *search, const char *binary);
+/* Whether the search began with it, or somebody began anew with it. */
+bool search_is_first(const struct search_node *node);
 /* The kernel of a candidate. */
 void search_source(const struct search *search, const struct search_node *node, struct text *out);
 

@@ -60,6 +60,8 @@ static void drop_forbidden(struct search *search)
     for (size_t i = 0; i < search->nodes.count; i++)
         if (search_may_try(search, search->nodes.at[i]->hash))
             search->nodes.at[kept++] = search->nodes.at[i];
+        else
+            search_drop(search, search->nodes.at[i]);
     search->nodes.count = kept;
 }
 

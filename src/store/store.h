@@ -83,8 +83,8 @@ struct store_engine {
     /* By id; STORE_NOT_FOUND when there is none. */
     bool (*candidate_get)(struct store *store, struct arena *arena, int64_t id,
                           struct candidate *candidate, struct error *error);
-    /* The first judged candidate of the run with this binary or this plan (hashes; either may be
-     * NULL); id 0: none. */
+    /* The first judged candidate of the run with this plan (or source, where it has no plan) or
+     * this binary (hashes; either may be NULL); id 0: none. */
     bool (*candidate_twin)(struct store *store, struct arena *arena, int64_t run, const char *plan,
                            const char *binary, struct candidate *candidate, struct error *error);
 

@@ -56,6 +56,40 @@ TEST(arena_reset_reuses_memory)
     arena_release(&arena);
 }
 
+/* What comes and goes inside something longer takes no more than what is there at one time, is zero
+ * and apart from the rest, and is gone with the outer arena even if nobody gave it back. */
+TEST(arena_inside_another)
+{
+    enum { LIVE = 10, ROUNDS = 500 };
+    struct arena outer = {0}, inner[LIVE];
+    char *kept[LIVE], *large = NULL;
+    size_t settled = 0;
+    for (int i = 0; i < LIVE; i++)
+        inner[i] = arena_inside(&outer);
+    for (int round = 0; round < ROUNDS; round++) {
+        int at = round % LIVE;
+        size_t size = 100 + (size_t)round * 37 % 9000;
+        arena_release(&inner[at]);
+        char *first = arena_alloc(&inner[at], 64);
+        kept[at] = arena_alloc(&inner[at], size);
+        for (size_t i = 0; i < size; i++)
+            CHECK_INT(kept[at][i], 0);
+        memset(first, 1, 64);
+        memset(kept[at], at + 1, size);
+        if (round == ROUNDS / 2)
+            settled = outer.used;
+    }
+    for (int i = 0; i < LIVE; i++)
+        CHECK(kept[i][0] == i + 1 && kept[i][99] == i + 1);
+    CHECK(outer.used <= settled + 40000);
+    large = arena_alloc(&inner[0], 1 << 20); /* a block of its own, which small ones do not take */
+    arena_reset(&inner[0]);
+    arena_release(&inner[0]);
+    CHECK(arena_alloc(&inner[0], 10) != large);
+    arena_release(&outer);
+    CHECK(outer.idle == NULL);
+}
+
 static void overflow(void *context)
 {
     arena_array(context, SIZE_MAX / 2, 16);

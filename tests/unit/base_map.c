@@ -1,9 +1,10 @@
-/* Maps, interning and the nearest spelling. */
+/* Maps, interning, the nearest spelling, and sets of fingerprints. */
 #include "base/map.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "base/hash.h"
 #include "test.h"
 
@@ -99,4 +100,27 @@ TEST(spelling_suggests_slips_only)
     CHECK_STR(spelling_nearest(absurd, words, COUNT), NULL);
     const char *const long_words[] = {absurd, "aa"};
     CHECK_STR(spelling_nearest("aaa", long_words, 2), "aa");
+}
+
+TEST(fingerprints_know_members_again)
+{
+    enum { MEMBERS = 20000 };
+    struct arena arena = {0};
+    struct fingerprints set = fingerprints_new(&arena);
+    char name[32];
+    CHECK(!fingerprints_have(&set, "0"));
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        CHECK(fingerprints_add(&set, name));
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        CHECK(fingerprints_have(&set, name));
+        CHECK(!fingerprints_add(&set, name));
+        snprintf(name, sizeof name, "%d", MEMBERS + i);
+        CHECK(!fingerprints_have(&set, name));
+    }
+    CHECK_INT(set.count, MEMBERS);
+    CHECK(arena.used <= (size_t)MEMBERS * 48);
+    arena_release(&arena);
 }

@@ -96,6 +96,8 @@ struct workload {
     struct arena arena;
     struct text text;
     struct map map;
+    struct fingerprints prints;
+    struct arena inner; /* inside the other one */
     struct numbers VECTOR(int) numbers;
     struct errors errors;
     struct json json;
@@ -111,6 +113,10 @@ static void workload_run(void *context)
         vector_push(&load->arena, &load->numbers, i);
         map_set(&load->map, name, load);
         map_intern(&load->map, name, strlen(name));
+        fingerprints_add(&load->prints, name);
+        if (i % 50 == 0)
+            arena_release(&load->inner);
+        arena_printf(&load->inner, "%s %d", name, i);
         text_printf(&load->text, "%s=%d ", name, i);
         errors_add(&load->errors, ERROR_USAGE, (struct place){&source, (size_t)i % 6, 1}, "%s",
                    name);
@@ -130,6 +136,8 @@ static void workload_attach(struct workload *load)
 {
     load->text = text_new(&load->arena);
     load->map = map_new(&load->arena);
+    load->prints = fingerprints_new(&load->arena);
+    load->inner = arena_inside(&load->arena);
     load->errors = errors_new(&load->arena);
 }
 
@@ -139,6 +147,9 @@ static void workload_check(struct workload *load)
     CHECK_INT(strlen(load->text.at), load->text.length);
     for (size_t i = 0; i < load->map.count; i++)
         CHECK(map_has(&load->map, load->map.entries[i].key));
+    CHECK(load->prints.count <= load->map.count);
+    for (size_t i = 0; i < load->prints.count; i++)
+        CHECK(fingerprints_have(&load->prints, load->map.entries[i].key));
     for (size_t i = 0; i < load->numbers.count; i++)
         CHECK_INT(load->numbers.at[i], (long long)i);
     CHECK(load->errors.list.count <= 6);

@@ -125,6 +125,7 @@ void (*fake_announce_now)(void *context, const struct source *const *kernels, in
 const struct run *fake_going_on;
 struct search *fake_current;
 int fake_fail_at;
+int fake_live;
 
 double fake_clock(void)
 {
@@ -156,6 +157,7 @@ struct search *fake_run(struct arena *arena, const char *policy, int64_t evaluat
     *options = (struct search_options){.policy = search_policy_find(policy),
                                        .budget = {.evaluations = evaluations},
                                        .seed = 42,
+                                       .live = fake_live,
                                        .judge = {fake_judge_now, program, fake_announce_now},
                                        .progress = follow,
                                        .context = trace,

@@ -42,6 +42,7 @@ void fake_clock_reset(void);
 extern const struct run *fake_going_on; /* the run as the store has it, or NULL */
 extern struct search *fake_current;     /* the search that is running */
 extern int fake_fail_at;                /* the batch whose judge fails; 0: none */
+extern int fake_live;                   /* candidates in memory; 0: as many as usual */
 
 struct search *fake_run(struct arena *arena, const char *policy, int64_t evaluations,
                         struct store *store, int64_t id, struct fake_trace *trace);

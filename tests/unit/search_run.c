@@ -37,7 +37,7 @@ static bool judge_twins(void *context, struct arena *arena, const struct source 
         char hash[65];
         plan_hash(plans[i], program->graph, hash);
         judgements[i].binary = arena_copy(arena, hash, 1);
-        judgements[i].twin = map_get(&fake_current->by_binary, judgements[i].binary);
+        judgements[i].twin = search_twin(fake_current, judgements[i].binary);
         for (int k = 0; k < i && !judgements[i].twin && !judgements[i].same_as; k++)
             if (!judgements[k].twin && strcmp(judgements[k].binary, judgements[i].binary) == 0)
                 judgements[i].same_as = k + 1;

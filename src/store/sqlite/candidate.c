@@ -126,17 +126,22 @@ bool sqlite_candidate_twin(struct store *store, struct arena *arena, int64_t run
     static const char by_plan[] =
         "SELECT " COLUMNS
         " FROM candidate WHERE run = ? AND plan = ? AND judged ORDER BY id LIMIT 1";
+    static const char by_source[] =
+        "SELECT " COLUMNS " FROM candidate WHERE run = ? AND plan IS NULL AND kernel = ? AND judged"
+        " ORDER BY id LIMIT 1";
     static const char by_binary[] =
         "SELECT " COLUMNS " FROM candidate WHERE run = ? AND binary = ? AND judged"
         " ORDER BY id LIMIT 1";
     bool failed = false;
     *candidate = (struct candidate){0};
-    for (int i = 0; i < 2 && !failed && candidate->id == 0; i++) {
-        const char *key = i == 0 ? plan : binary;
-        if (!key)
+    const struct {
+        const char *sql, *key;
+    } ways[] = {{by_plan, plan}, {by_source, plan}, {by_binary, binary}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !failed && candidate->id == 0; i++) {
+        if (!ways[i].key)
             continue;
         sqlite3_stmt *statement =
-            statement_begin(store, error, i == 0 ? by_plan : by_binary, "it", run, key);
+            statement_begin(store, error, ways[i].sql, "it", run, ways[i].key);
         if (!statement)
             return false;
         if (statement_row(store, statement, &failed, error))
