@@ -30,6 +30,7 @@ static const struct row {
     {DIAGNOSIS_INSTRUCTION, "gathers", "pack.", OTHER, "yes"},
     {DIAGNOSIS_INSTRUCTION, "gathers", "turn", MORE, NULL},
     {DIAGNOSIS_INSTRUCTION, "divisions", "divide", OTHER, "reciprocal"},
+    {DIAGNOSIS_INSTRUCTION, "", "stores", OTHER, "cached"},
     {DIAGNOSIS_MEMORY, "traffic", "keep", MORE, NULL},
     {DIAGNOSIS_MEMORY, "traffic", "block.", MORE, NULL},
     {DIAGNOSIS_MEMORY, "traffic", "stores", OTHER, "streaming"},
@@ -38,6 +39,10 @@ static const struct row {
     {DIAGNOSIS_LATENCY, "", "tile.", MORE, NULL},
     {DIAGNOSIS_LATENCY, "", "divide", OTHER, "reciprocal"},
     {DIAGNOSIS_LATENCY, "", "stores", OTHER, "cached"},
+    {DIAGNOSIS_LATENCY, "", "pack.", OTHER, "yes"},
+    {DIAGNOSIS_LATENCY, "", "lanes", OTHER, "columns"},
+    {DIAGNOSIS_LATENCY, "", "lines", LESS, NULL},
+    {DIAGNOSIS_LATENCY, "", "block.k", MORE, NULL},
 };
 
 static bool is_key(const char *wanted, const char *key, size_t length)

@@ -78,7 +78,7 @@ static void draw_curve(struct text *out, const struct report *report, bool by_ti
 static void add_legend(struct text *out, const struct report *report)
 {
     static const char *const names[] = {"seed",    "experience", "fusion",  "memory", "instruction",
-                                        "latency", "tuning",     "algebra", "repair"};
+                                        "latency", "tuning",     "algebra", "repair", "remedy"};
     text_add(out, "<p class=legend><span><i class=line></i>best so far</span>");
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
         size_t count = 0;

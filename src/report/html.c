@@ -140,9 +140,9 @@ const char *report_proposer(const struct candidate *candidate)
 const char *report_colour(const char *proposer)
 {
     static const char *const known[][2] = {
-        {"seed", "p0"},        {"fusion", "p1"},  {"memory", "p2"},
-        {"instruction", "p3"}, {"latency", "p4"}, {"tuning", "p5"},
-        {"algebra", "p6"},     {"repair", "p7"},  {"experience", "p8"}};
+        {"seed", "p0"},       {"fusion", "p1"}, {"memory", "p2"},  {"instruction", "p3"},
+        {"latency", "p4"},    {"tuning", "p5"}, {"algebra", "p6"}, {"repair", "p7"},
+        {"experience", "p8"}, {"remedy", "p10"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i][0], proposer) == 0)
             return known[i][1];

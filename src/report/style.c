@@ -9,13 +9,13 @@ const char *const report_style[] = {
     "c2410c;"
     "--glow:#fff1e8;--good:#2f8f5b;--bad:#c23b3b;--ours:#8a6d1d;--code:#f4f5f5;"
     "--p0:#6b7580;--p1:#8250c4;--p2:#1f78b4;--p3:#5b7f1d;--p4:#138a72;--p5:#a8850b;--p6:#c2307f;"
-    "--p7:#7a4b2a;--p8:#4b63d8;--p9:#8b949a;"
+    "--p7:#7a4b2a;--p8:#4b63d8;--p9:#8b949a;--p10:#0f8fa9;"
     "--v0:#e3e7ea;--v1:#cddbe4;--v2:#b0cbdc;--v3:#8db6d1;--v4:#659cc2;--v5:#3f7fae;--v6:#1f5f93}\n",
     "@media(prefers-color-scheme:dark){:root{--paper:#14171a;--card:#1b1f23;--ink:#e4e7e9;"
     "--soft:#98a2aa;--line:#2e353b;--accent:#fb923c;--glow:#2b2018;--good:#4cb57d;--bad:#e06a6a;"
     "--ours:#d1a93e;--code:#111417;"
     "--p0:#98a2aa;--p1:#b48cf2;--p2:#5aaee6;--p3:#9cc44a;--p4:#3fbfa3;--p5:#d9b62f;--p6:#ee72b4;"
-    "--p7:#c08a60;--p8:#8c9cff;--p9:#7b858c;"
+    "--p7:#c08a60;--p8:#8c9cff;--p9:#7b858c;--p10:#4fd0e6;"
     "--v0:#2b333a;--v1:#2c414f;--v2:#2d5066;--v3:#31627f;--v4:#3a7ba1;--v5:#4e99c6;--v6:#7cc3ee}}"
     "\n",
     "*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}\n",
@@ -73,7 +73,8 @@ const char *const report_style[] = {
     "fill:var(--p3);background:var(--p3)}circle.p4,i.p4{fill:var(--p4);background:var(--p4)}"
     "circle.p5,i.p5{fill:var(--p5);background:var(--p5)}circle.p6,i.p6{fill:var(--p6);"
     "background:var(--p6)}circle.p7,i.p7{fill:var(--p7);background:var(--p7)}circle.p8,i.p8{"
-    "fill:var(--p8);background:var(--p8)}circle.p9,i.p9{fill:var(--p9);background:var(--p9)}\n",
+    "fill:var(--p8);background:var(--p8)}circle.p9,i.p9{fill:var(--p9);background:var(--p9)}"
+    "circle.p10,i.p10{fill:var(--p10);background:var(--p10)}\n",
     "circle.v0,i.v0{fill:var(--v0);background:var(--v0)}circle.v1,i.v1{fill:var(--v1);"
     "background:var(--v1)}circle.v2,i.v2{fill:var(--v2);background:var(--v2)}circle.v3,i.v3{"
     "fill:var(--v3);background:var(--v3)}circle.v4,i.v4{fill:var(--v4);background:var(--v4)}"

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "diagnose/diagnose.h"
 #include "oracle_differ.h"
 #include "oracle_program.h"
 #include "propose/propose.h"
@@ -71,6 +72,34 @@ TEST(experts_propose_legal_plans)
         }
     }
     CHECK(total > 20);
+}
+
+/* Several changes, each of them what the diagnosis speaks for. */
+TEST(remedy_follows_a_diagnosis_in_all_it_says)
+{
+    const struct proposer *remedy = expert_find("remedy");
+    int total = 0;
+    for (const struct oracle_program *at = ORACLE_PROGRAMS; at->name; at++) {
+        const struct skeleton_program *program = prepare(at);
+        struct plan *plan;
+        struct proposal proposals[PROPOSE_MOST];
+        struct random random = random_new(7, 1);
+        struct diagnosis waits = {.class = DIAGNOSIS_LATENCY, .pattern = "", .text = ""};
+        if (skeleton_seeds(program, &plan, 1) < 1)
+            continue;
+        struct propose_view view = {
+            .program = program, .parent = plan, .diagnosis = &waits, .random = &random};
+        int count = remedy->propose(&view, proposals, PROPOSE_MOST);
+        for (int i = 0; i < count; i++) {
+            CHECK(strstr(proposals[i].key, "; ") != NULL);
+            CHECK(diagnose_advice(&waits, proposals[i].key) >= 2);
+        }
+        total += count;
+        view.diagnosis = NULL;
+        CHECK_INT(remedy->propose(&view, proposals, PROPOSE_MOST), 0);
+    }
+    CHECK(total > 0);
+    CHECK_INT(remedy->concern(DIAGNOSIS_NONE), 0);
 }
 
 /* For every diagnosis somebody feels responsible. */

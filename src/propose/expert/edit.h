@@ -26,6 +26,6 @@ const char *edit_describe(struct arena *arena, const struct plan *from, const st
                           bool general);
 
 extern const struct proposer expert_fusion, expert_memory, expert_instruction, expert_latency,
-    expert_tuning, expert_repair, expert_algebra;
+    expert_tuning, expert_repair, expert_algebra, expert_remedy;
 
 #endif

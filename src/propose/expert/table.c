@@ -6,8 +6,9 @@
 #include "propose/expert/edit.h"
 
 const struct proposer *const experts[] = {
-    &expert_fusion, &expert_memory, &expert_instruction, &expert_latency,
-    &expert_tuning, &expert_repair, &expert_algebra,     NULL,
+    &expert_fusion,  &expert_memory, &expert_instruction,
+    &expert_latency, &expert_tuning, &expert_repair,
+    &expert_algebra, &expert_remedy, NULL,
 };
 
 const struct proposer *expert_find(const char *name)
