@@ -1,7 +1,7 @@
 /*
  * How much a run keeps: memory SMELT [CANDIDATES]
  *
- * A search of so many candidates (2,000) with a judge that answers at once, kept in a store as any
+ * A search of so many candidates (4,000) with a judge that answers at once, kept in a store as any
  * run is. What is kept for one more candidate, from the first quarter on, are two fingerprints; of
  * those that retire the rest is in the store alone. What the process holds in all is looked at,
  * too: it has the store's own memory in it.
@@ -14,7 +14,7 @@
 #include "lang/lang.h"
 #include "search/search.h"
 
-enum { CANDIDATES = 2000, PROMISED = 100 };
+enum { CANDIDATES = 4000, PROMISED = 150 };
 static const double FLAT = 1.1; /* times what was held after the first quarter */
 
 static const char text[] = "task memory of rms_norm\n"
