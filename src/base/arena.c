@@ -104,6 +104,8 @@ static struct arena_block *block_open(struct arena *arena, size_t least)
     if (arena->head)
         capacity = arena->head->capacity < ARENA_LARGEST_STEP / 2 ? arena->head->capacity * 2
                                                                   : ARENA_LARGEST_STEP;
+    while (arena->outer && capacity < least) /* few sizes, so that the next one can use it */
+        capacity *= 2;
     if (capacity < least)
         capacity = least;
     struct arena_block *block = block_new(arena, least, capacity);
