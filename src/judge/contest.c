@@ -31,7 +31,8 @@ enum {
     CUT_ROUNDS = 2, /* before a loser may be left out */
     COLD_BYTES = 8 << 20,
     LONG_ROUNDS = 4,        /* that a cell of a device lives where calls are long: try_launch */
-    FEW_ROUNDS = 4,         /* will do where many take many times the seconds there are */
+    FEW_ROUNDS = 4,         /* will do where many take many times the seconds there are, or where a
+                             * baseline is far behind */
     OVERTIME = 4,           /* so many times */
     DRAWN_ROOM = 512 << 20, /* bytes of the slots of a batch, where a device makes the inputs */
 };
@@ -466,6 +467,16 @@ static int leader(const struct contest *contest, const struct standing *standing
     return best;
 }
 
+/*
+ * Whether somebody behind the leader has played enough to be left out: the ratio of a baseline is
+ * what is told about a kernel, unless that is known of the champion.
+ */
+static bool may_leave(const struct round *round, int number)
+{
+    bool told = number >= round->contest->judged && !round->contest->champion;
+    return round->standings[number].rounds >= (told ? FEW_ROUNDS : CUT_ROUNDS);
+}
+
 /* Leaves out who cannot win any more; the widest interval of those that remain. */
 static double take_stock(const struct round *round)
 {
@@ -477,7 +488,8 @@ static double take_stock(const struct round *round)
         if (c == best || !takes_part(round, c))
             continue;
         struct interval ratio = contest_ratio(standings, c, best);
-        if (interval_is_behind(standings[c].ratios[best], standings[c].rounds,
+        if (may_leave(round, c) &&
+            interval_is_behind(standings[c].ratios[best], standings[c].rounds,
                                c < contest->judged ? cut_ratio : rest_ratio))
             standings[c].cut = true, standings[c].ahead = best;
         else

@@ -63,6 +63,12 @@ struct judge_options {
     void *context;
     struct judge_draws *draws;         /* to take them from; NULL: they are made for this call */
     struct judge_announced *announced; /* used where it is of the same kernels; NULL: none is */
+    /*
+     * A kernel that an earlier call found right: it is timed beside the others as the one to beat,
+     * so that verdicts of several calls can be compared, and a call that brings nothing better ends
+     * early. Its name is that of the comparison. NULL: none.
+     */
+    const struct source *champion;
 };
 
 /*

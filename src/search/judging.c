@@ -1,6 +1,8 @@
 /*
  * Batches through the judge. The first one finds out which baselines are the fastest; from then on
- * only those are timed beside the candidates.
+ * only those are timed beside the candidates, and the best candidate so far. A baseline that is far
+ * behind leaves after two rounds, in which it may be half as fast as in those of another batch; so
+ * speed-ups are those over the best candidate, times its own.
  */
 #include "search/judging.h"
 
@@ -8,7 +10,7 @@
 #include <string.h>
 
 /* Kernels judged side by side are compared with each other, too: their names tell them apart. */
-static const char beside[] = "candidate ";
+static const char beside[] = "candidate ", to_beat[] = "candidate to beat";
 
 /* The baseline that took least time in this case, or NULL. */
 static const struct speedup *fastest_of(const struct case_result *result)
@@ -147,6 +149,59 @@ static const double *compare_pairs(struct arena *arena, const struct verdict *ve
     return against;
 }
 
+/* How it compares with the one to beat, geometric mean over the timed cases; all 0: it did not. */
+static struct interval compare_champion(const struct verdict *verdict)
+{
+    struct interval sum = {0};
+    int count = 0, timed = 0;
+    for (int c = 0; c < verdict->case_count && verdict->outcome == OUTCOME_OK; c++) {
+        timed += fastest_of(&verdict->cases[c]) != NULL;
+        for (int i = 0; i < verdict->cases[c].speedup_count; i++) {
+            const struct speedup *speedup = &verdict->cases[c].speedups[i];
+            if (strcmp(speedup->baseline, to_beat) != 0 || !(speedup->ratio.low > 0))
+                continue;
+            sum.low += log(speedup->ratio.low);
+            sum.middle += log(speedup->ratio.middle);
+            sum.high += log(speedup->ratio.high);
+            count++;
+        }
+    }
+    if (count == 0 || count != timed)
+        return (struct interval){0};
+    return (struct interval){exp(sum.low / count), exp(sum.middle / count), exp(sum.high / count)};
+}
+
+static void take_speed(const struct judging *judging, struct search_judgement *judgement,
+                       const struct verdict *verdict)
+{
+    struct interval ratio = compare_champion(verdict);
+    double own = judging->champion_fitness;
+    judgement->speedup =
+        ratio.middle > 0
+            ? (struct interval){own * ratio.low, own * ratio.middle, own * ratio.high}
+            : judging_speedup(verdict);
+    judgement->fitness = judgement->speedup.middle;
+}
+
+/* The best of a batch is the one to beat from now on, if it surely is faster than who was. */
+static void note_champion(struct judging *judging, const struct source *const *kernels,
+                          const struct search_judgement *judgements, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++)
+        if (judgements[i].fitness > 0 && judgements[i].speedup.low > judging->champion_fitness &&
+            (best < 0 || judgements[i].fitness > judgements[best].fitness))
+            best = i;
+    if (best < 0)
+        return;
+    struct source *copy = arena_new(judging->arena, struct source);
+    copy->name = to_beat;
+    copy->text = arena_copy(judging->arena, kernels[best]->text, kernels[best]->length);
+    copy->length = kernels[best]->length;
+    judging->champion = copy;
+    judging->champion_fitness = judgements[best].fitness;
+}
+
 static void take_times(struct search_judgement *judgement, const struct verdict *verdict)
 {
     judgement->microseconds = NAN;
@@ -199,10 +254,12 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     if (judging->batches++ % JUDGING_RENEW == 0)
         judge_draws_release(&judging->draws);
     options.draws = finalists ? NULL : &judging->draws;
-    if (finalists)
+    if (finalists) {
         options.time_seconds *= 3;
-    else
+    } else {
         options.known = is_known;
+        options.champion = judging->champion;
+    }
     for (int i = 0; i < JUDGING_ANNOUNCED; i++)
         if (judge_is_announced(judging->announced[i], kernels, count))
             options.announced = judging->announced[i];
@@ -210,13 +267,14 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
         return false;
     for (int i = 0; i < count; i++) {
         judgements[i].verdict = &verdicts[i];
-        judgements[i].fitness = judging_fitness(&verdicts[i]);
-        judgements[i].speedup = judging_speedup(&verdicts[i]);
+        take_speed(judging, &judgements[i], &verdicts[i]);
         if (finalists)
             judgements[i].against = compare_pairs(arena, &verdicts[i], count);
         take_times(&judgements[i], &verdicts[i]);
         if (!judging->fastest[0])
             note_fastest(judging, &verdicts[i]);
     }
+    if (!finalists)
+        note_champion(judging, kernels, judgements, count);
     return true;
 }

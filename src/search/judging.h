@@ -18,6 +18,9 @@ struct judging {
     /* Baselines that are the fastest in some case, once that is known: the others are left out
      * then. Ends with NULL. */
     const char *fastest[JUDGING_FASTEST + 1];
+    /* The one to beat, once there is one, and its speed-up: what the others' are measured by. */
+    const struct source *champion;
+    double champion_fitness;
     struct judge_announced *announced[JUDGING_ANNOUNCED]; /* of batches to come, or NULL */
     struct arena *arena;                                  /* as long as the run */
     struct search *search; /* who has judged the same binary is asked there; or NULL */
