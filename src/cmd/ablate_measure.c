@@ -168,7 +168,7 @@ static bool measure_file(struct invocation *invocation, const char *path, const 
         .policy = search_policy_find("random"),
         .budget = {.evaluations = plans},
         .seed = 1,
-        .batch = 6, /* with a baseline and the one to beat: one contest */
+        .batch = 6,                /* with a baseline and the one to beat: one contest */
         .finalists = SEARCH_BATCH, /* luck is not to be the best of a table */
         .no_experience = true,
         .propose = ablate_grid_next,

@@ -177,9 +177,8 @@ static void take_speed(const struct judging *judging, struct search_judgement *j
     struct interval ratio = compare_champion(verdict);
     double own = judging->champion_fitness;
     judgement->speedup =
-        ratio.middle > 0
-            ? (struct interval){own * ratio.low, own * ratio.middle, own * ratio.high}
-            : judging_speedup(verdict);
+        ratio.middle > 0 ? (struct interval){own * ratio.low, own * ratio.middle, own * ratio.high}
+                         : judging_speedup(verdict);
     judgement->fitness = judgement->speedup.middle;
 }
 
