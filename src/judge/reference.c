@@ -273,7 +273,7 @@ bool reference_values(const struct reference *reference, enum reference_form num
         question->disturbance_seed = (double)(options->disturbance_seed >> 12); /* exactly */
         question->count = (int64_t)some;
         memcpy(question->places, places + first, some * sizeof *places);
-        if (write(form->socket, &word, 1) != 1 || read(form->socket, &word, 1) != 1)
+        if (send(form->socket, &word, 1, MSG_NOSIGNAL) != 1 || read(form->socket, &word, 1) != 1)
             return error_set(error, ERROR_TOOL_FAILED, "the reference on the device ended");
         if (!question->good)
             return error_set(error, ERROR_TOOL_FAILED, "the reference on the device failed: %.200s",

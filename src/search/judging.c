@@ -27,22 +27,38 @@ static const struct speedup *fastest_of(const struct case_result *result)
     return fastest;
 }
 
-struct interval judging_speedup(const struct verdict *verdict)
+static const struct speedup *named_of(const struct case_result *result, const char *name)
+{
+    for (int i = 0; i < result->speedup_count; i++)
+        if (strcmp(result->speedups[i].baseline, name) == 0 && result->speedups[i].ratio.middle > 0)
+            return &result->speedups[i];
+    return NULL;
+}
+
+/* Over somebody, or with NULL over the fastest baseline: geometric mean over the timed cases; all
+ * 0: there was no comparison. */
+static struct interval mean_speedup(const struct verdict *verdict, const char *name)
 {
     struct interval sum = {0};
     int count = 0;
-    for (int i = 0; i < verdict->case_count && verdict->outcome == OUTCOME_OK; i++) {
-        const struct speedup *fastest = fastest_of(&verdict->cases[i]);
-        if (!fastest)
+    for (int i = 0; i < verdict->case_count; i++) {
+        const struct case_result *result = &verdict->cases[i];
+        const struct speedup *speedup = name ? named_of(result, name) : fastest_of(result);
+        if (!speedup)
             continue;
-        sum.low += log(fmax(fastest->ratio.low, 1e-9));
-        sum.middle += log(fastest->ratio.middle);
-        sum.high += log(fmax(fastest->ratio.high, 1e-9));
+        sum.low += log(fmax(speedup->ratio.low, 1e-9));
+        sum.middle += log(speedup->ratio.middle);
+        sum.high += log(fmax(speedup->ratio.high, 1e-9));
         count++;
     }
     if (count == 0)
         return sum;
     return (struct interval){exp(sum.low / count), exp(sum.middle / count), exp(sum.high / count)};
+}
+
+struct interval judging_speedup(const struct verdict *verdict)
+{
+    return verdict->outcome == OUTCOME_OK ? mean_speedup(verdict, NULL) : (struct interval){0};
 }
 
 double judging_fitness(const struct verdict *verdict)
@@ -128,53 +144,23 @@ static bool is_known(void *context, int number, const char *binary)
 
 /* ---- a batch ---- */
 
-/* Finalists against each other, geometric mean over the timed cases. */
+/* Finalists against each other; NAN: they did not meet. */
 static const double *compare_pairs(struct arena *arena, const struct verdict *verdict, int count)
 {
     double *against = arena_array(arena, (size_t)count, sizeof *against);
     for (int other = 0; other < count; other++) {
         const char *name = arena_printf(arena, "%s%d", beside, other + 1);
-        double sum = 0;
-        int seen = 0;
-        for (int c = 0; c < verdict->case_count; c++)
-            for (int i = 0; i < verdict->cases[c].speedup_count; i++) {
-                const struct speedup *speedup = &verdict->cases[c].speedups[i];
-                if (strcmp(speedup->baseline, name) != 0 || !(speedup->ratio.middle > 0))
-                    continue;
-                sum += log(speedup->ratio.middle);
-                seen++;
-            }
-        against[other] = seen ? exp(sum / seen) : NAN;
+        double ratio = mean_speedup(verdict, name).middle;
+        against[other] = ratio > 0 ? ratio : NAN;
     }
     return against;
-}
-
-/* How it compares with the one to beat, geometric mean over the timed cases; all 0: it did not. */
-static struct interval compare_champion(const struct verdict *verdict)
-{
-    struct interval sum = {0};
-    int count = 0, timed = 0;
-    for (int c = 0; c < verdict->case_count && verdict->outcome == OUTCOME_OK; c++) {
-        timed += fastest_of(&verdict->cases[c]) != NULL;
-        for (int i = 0; i < verdict->cases[c].speedup_count; i++) {
-            const struct speedup *speedup = &verdict->cases[c].speedups[i];
-            if (strcmp(speedup->baseline, to_beat) != 0 || !(speedup->ratio.low > 0))
-                continue;
-            sum.low += log(speedup->ratio.low);
-            sum.middle += log(speedup->ratio.middle);
-            sum.high += log(speedup->ratio.high);
-            count++;
-        }
-    }
-    if (count == 0 || count != timed)
-        return (struct interval){0};
-    return (struct interval){exp(sum.low / count), exp(sum.middle / count), exp(sum.high / count)};
 }
 
 static void take_speed(const struct judging *judging, struct search_judgement *judgement,
                        const struct verdict *verdict)
 {
-    struct interval ratio = compare_champion(verdict);
+    struct interval ratio =
+        verdict->outcome == OUTCOME_OK ? mean_speedup(verdict, to_beat) : (struct interval){0};
     double own = judging->champion_fitness;
     judgement->speedup =
         ratio.middle > 0 ? (struct interval){own * ratio.low, own * ratio.middle, own * ratio.high}

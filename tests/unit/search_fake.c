@@ -116,6 +116,27 @@ bool fake_judge(void *context, struct arena *arena, const struct source *const *
     return true;
 }
 
+size_t fake_digits = 1;
+
+bool fake_judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
+                      struct plan *const *plans, int count, bool finalists,
+                      struct search_judgement *judgements, struct error *error)
+{
+    const struct skeleton_program *program = context;
+    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
+        return false;
+    for (int i = 0; i < count && !finalists; i++) {
+        char hash[65];
+        plan_hash(plans[i], program->graph, hash);
+        judgements[i].binary = arena_copy(arena, hash, fake_digits);
+        judgements[i].twin = search_twin(fake_current, judgements[i].binary);
+        for (int k = 0; k < i && !judgements[i].twin && !judgements[i].same_as; k++)
+            if (!judgements[k].twin && strcmp(judgements[k].binary, judgements[i].binary) == 0)
+                judgements[i].same_as = k + 1;
+    }
+    return true;
+}
+
 bool (*fake_judge_now)(void *context, struct arena *arena, const struct source *const *kernels,
                        struct plan *const *plans, int count, bool finalists,
                        struct search_judgement *judgements, struct error *error) = fake_judge;

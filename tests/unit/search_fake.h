@@ -29,6 +29,11 @@ struct skeleton_program *fake_prepare_sized(struct arena *arena, int64_t rows, i
 bool fake_judge(void *context, struct arena *arena, const struct source *const *kernels,
                 struct plan *const *plans, int count, bool finalists,
                 struct search_judgement *judgements, struct error *error);
+/* The same; plans whose hashes begin with the same fake_digits digits give the same binary. */
+bool fake_judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
+                      struct plan *const *plans, int count, bool finalists,
+                      struct search_judgement *judgements, struct error *error);
+extern size_t fake_digits;
 /* The judge of fake_run. */
 extern bool (*fake_judge_now)(void *context, struct arena *arena,
                               const struct source *const *kernels, struct plan *const *plans,

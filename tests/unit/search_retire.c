@@ -11,26 +11,6 @@
 
 enum { LIVE = 24, LONG = 120 };
 
-/* Plans whose hashes begin alike give the same binary. */
-static bool judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
-                        struct plan *const *plans, int count, bool finalists,
-                        struct search_judgement *judgements, struct error *error)
-{
-    const struct skeleton_program *program = context;
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
-        return false;
-    for (int i = 0; i < count && !finalists; i++) {
-        char hash[65];
-        plan_hash(plans[i], program->graph, hash);
-        judgements[i].binary = arena_copy(arena, hash, 2);
-        judgements[i].twin = search_twin(fake_current, judgements[i].binary);
-        for (int k = 0; k < i && !judgements[i].twin && !judgements[i].same_as; k++)
-            if (!judgements[k].twin && strcmp(judgements[k].binary, judgements[i].binary) == 0)
-                judgements[i].same_as = k + 1;
-    }
-    return true;
-}
-
 static struct store *open_store(void)
 {
     struct error error = {0};
@@ -118,7 +98,8 @@ TEST(search_finds_twins_that_retired)
     struct fake_trace trace = {0};
     struct store *store = open_store();
     fake_live = LIVE;
-    fake_judge_now = judge_twins;
+    fake_judge_now = fake_judge_twins;
+    fake_digits = 2;
     struct search *search = fake_run(&arena, "islands", LONG, store, 0, &trace);
     fake_judge_now = fake_judge;
     fake_live = 0;

@@ -25,26 +25,6 @@ static bool judge_or_fail(void *context, struct arena *arena, const struct sourc
     return fake_judge(context, arena, kernels, plans, count, finalists, judgements, error);
 }
 
-/* Plans whose hashes begin alike give the same binary. */
-static bool judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
-                        struct plan *const *plans, int count, bool finalists,
-                        struct search_judgement *judgements, struct error *error)
-{
-    const struct skeleton_program *program = context;
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
-        return false;
-    for (int i = 0; i < count && !finalists; i++) {
-        char hash[65];
-        plan_hash(plans[i], program->graph, hash);
-        judgements[i].binary = arena_copy(arena, hash, 1);
-        judgements[i].twin = search_twin(fake_current, judgements[i].binary);
-        for (int k = 0; k < i && !judgements[i].twin && !judgements[i].same_as; k++)
-            if (!judgements[k].twin && strcmp(judgements[k].binary, judgements[i].binary) == 0)
-                judgements[i].same_as = k + 1;
-    }
-    return true;
-}
-
 /* Later on, plans look three times as fast as they are, until they are measured with care. */
 static bool judge_luckily(void *context, struct arena *arena, const struct source *const *kernels,
                           struct plan *const *plans, int count, bool finalists,
@@ -223,7 +203,8 @@ TEST(search_judges_each_binary_once)
 {
     struct arena arena = {0};
     struct fake_trace trace = {0};
-    fake_judge_now = judge_twins;
+    fake_judge_now = fake_judge_twins;
+    fake_digits = 1;
     struct search *search = fake_run(&arena, "islands", 60, NULL, 0, &trace);
     fake_judge_now = fake_judge;
     CHECK(search->twins > 0);
