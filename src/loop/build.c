@@ -248,6 +248,25 @@ loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, lo
     return expression;
 }
 
+/* ---- exponentials of what is known to be near ---- */
+
+loop_value loop_decay(struct arena *arena, loop_value a)
+{
+    struct loop_expression *expression =
+        expression_new(arena, LOOP_DECAY, DTYPE_F32, a->type.lanes);
+    expression->a = a;
+    return expression;
+}
+
+loop_value loop_farther(struct arena *arena, loop_value a, loop_value b)
+{
+    int lanes = a->type.lanes > b->type.lanes ? a->type.lanes : b->type.lanes;
+    struct loop_expression *expression = expression_new(arena, LOOP_FARTHER, DTYPE_F32, lanes);
+    expression->a = loop_splat(arena, a, lanes);
+    expression->b = loop_splat(arena, b, lanes);
+    return expression;
+}
+
 /* ---- monoids of width 1 ---- */
 
 loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a, loop_value b)

@@ -146,6 +146,18 @@ static bool check_pair(struct checker *checker, loop_value value)
     return true;
 }
 
+/* DECAY, FARTHER: one or two vectors of f32. */
+static bool check_near(struct checker *checker, loop_value value)
+{
+    loop_value a = value->a, b = value->b ? value->b : value->a;
+    if (!check_value(checker, a) || !check_value(checker, b))
+        return false;
+    if (a->type.dtype != DTYPE_F32 || b->type.dtype != DTYPE_F32 ||
+        a->type.lanes != value->type.lanes || b->type.lanes != value->type.lanes)
+        return wrong(checker, "a decay is not of f32, or differs in lanes", "");
+    return true;
+}
+
 static bool check_variable(struct checker *checker, const struct loop_variable *variable)
 {
     const struct ir_part *part = checker->kernel->part;
@@ -190,6 +202,8 @@ static bool check_value(struct checker *checker, loop_value value)
         return check_access(checker, value->buffer, value->offset, NULL, NULL, lanes, false);
     case LOOP_PAIR: return check_pair(checker, value);
     case LOOP_DOT: return check_dot(checker, value);
+    case LOOP_DECAY:
+    case LOOP_FARTHER: return check_near(checker, value);
     case LOOP_EXCHANGE:
         return check_value(checker, value->a) &&
                check_scalar_integer(checker, value->b, "an exchange is with no integer");

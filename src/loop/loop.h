@@ -15,7 +15,7 @@
 #include "base/base.h"
 #include "ir/ir.h"
 
-enum { LOOP_MAX_LANES = 64 };
+enum { LOOP_MAX_LANES = 64, LOOP_DECAY_MOST = 87 };
 
 /* f64, f32, i64, i32 or bool; lanes: 1 is a scalar. */
 struct loop_type {
@@ -78,6 +78,9 @@ enum loop_op {
     LOOP_WORDS,    /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
     LOOP_PAIR,     /* a word per lane: a's lane as bf16 in the lower half, b's in the upper */
     LOOP_DOT,      /* c + the products of what words a and b hold, lane by lane */
+    LOOP_DECAY,    /* e^-a of an f32 between 0 and LOOP_DECAY_MOST; of others anything */
+    LOOP_FARTHER,  /* of two f32 the one whose bits are the greater number without sign: of numbers
+                      from +0 on the greater; negative numbers and NaN go before those */
     LOOP_EXCHANGE, /* of a device: what a is in another thread of the warp (see below) */
 };
 
@@ -303,6 +306,8 @@ loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loo
 loop_value loop_pair(struct arena *arena, loop_value low, loop_value high);
 loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, loop_value b,
                     loop_value sum);
+loop_value loop_decay(struct arena *arena, loop_value a);
+loop_value loop_farther(struct arena *arena, loop_value a, loop_value b);
 /* Two values combined by a monoid of width 1, as the IR says (max passes NaN on). */
 loop_value loop_combine(struct arena *arena, enum ir_monoid_kind monoid, loop_value a,
                         loop_value b);

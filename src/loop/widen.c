@@ -44,6 +44,8 @@ loop_value loop_rebuild(struct arena *arena, loop_value value, loop_value a, loo
     case LOOP_SHUFFLE: return loop_shuffle(arena, a, b, value->pattern, value->type.lanes);
     case LOOP_PAIR: return loop_pair(arena, a, b);
     case LOOP_DOT: return loop_dot(arena, value->words, a, b, c);
+    case LOOP_DECAY: return loop_decay(arena, a);
+    case LOOP_FARTHER: return loop_farther(arena, a, b);
     case LOOP_EXCHANGE: return loop_exchange(arena, value->exchange, a, b, (int)value->integer);
     default: break;
     }

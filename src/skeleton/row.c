@@ -490,18 +490,25 @@ static int kept_pass(const struct row_lowering *lowering)
     return 0;
 }
 
+/* The functions that a pass computes of every element. */
+static int pass_functions(const struct row_lowering *lowering, int pass)
+{
+    int functions = 0;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        const struct row_stage *stage = &lowering->row.stages[i];
+        if (row_in_pass(stage, pass))
+            functions += stage_functions(stage->stage);
+    }
+    return functions;
+}
+
 /* The pass that computes most functions, or the last: there memory has time to bring the next row.
  */
 static int fetch_pass(const struct row_lowering *lowering)
 {
-    int most = 0, chosen = lowering->row.pass_count;
+    int chosen = lowering->row.pass_count, most = 0;
     for (int pass = 1; pass <= lowering->row.pass_count; pass++) {
-        int functions = 0;
-        for (int i = 0; i < lowering->row.stage_count; i++) {
-            const struct row_stage *stage = &lowering->row.stages[i];
-            if (row_in_pass(stage, pass))
-                functions += stage_functions(stage->stage);
-        }
+        int functions = pass_functions(lowering, pass);
         if (functions > most) {
             most = functions;
             chosen = pass;
@@ -540,6 +547,10 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
     lowering->kept_pass = 0;
     lowering->kept = NULL;
     lowering->kept_value = NULL;
+    if (pass_functions(lowering, lowering->fetch_pass) > 0) { /* what they are made of is long */
+        lowering->brief = true;
+        lowering->unroll = 1;
+    }
     lower_along(lowering, loop_else(block));
 }
 
@@ -580,6 +591,7 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
         lower_across(lowering, block, shape->across);
     else
         lower_rows(lowering, block);
+    loop_prune(block);
     row_totals_finish(lowering);
 }
 

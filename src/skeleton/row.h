@@ -31,6 +31,7 @@ struct row_stage {
     /* while its pass is written */
     struct loop_variable *sums[ROW_MAX_UNROLL], *places[ROW_MAX_UNROLL];
     struct loop_variable *odd; /* quick, of two components: lanes that saw a NaN */
+    struct loop_variable *far; /* quick, of decays: the farthest below the maximum, or NULL */
     /* after its pass; per vector of rows side by side */
     loop_value results[ROW_MAX_UNROLL], result_places[ROW_MAX_UNROLL];
     struct loop_variable *found[2]; /* the same as variables, lanes along the row */
@@ -57,7 +58,8 @@ struct row_lowering {
     struct skeleton_values values;
     int lanes, unroll;
     bool streaming, masks, reciprocal;
-    bool quick;          /* rows are taken to hold ordinary numbers: see row_quick.c */
+    bool brief; /* short code before fast code: for rows that are rare or not those planned for */
+    bool quick; /* rows are taken to hold ordinary numbers: see row_quick.c */
     enum loop_kind kind; /* of the loops over rows */
     int vector;          /* the vector of rows that values are now made for */
     /* elements kept from one pass for a later one */
@@ -94,6 +96,9 @@ void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, stru
 /* How many passes, from the first on, can be done the quick way: 0 to 2. The loops over rows are
  * open. */
 int row_quick_passes(struct row_lowering *lowering);
+/* What is below the maximum of its row, of which the value is an exponential in the second of them:
+ * then loop_decay of it is the same. NULL: it is no such value. */
+loop_value row_quick_decay(struct row_lowering *lowering, loop_value value);
 /* They are, and again with care where that was wrong. */
 void row_quick(struct row_lowering *lowering, struct loop_block *block, int passes);
 

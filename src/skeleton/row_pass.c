@@ -131,6 +131,7 @@ struct pass_item { /* something done for every element */
     struct row_stage *stage;
     loop_value value, offset; /* offset: of a store, else NULL */
     const struct loop_buffer *buffer;
+    bool far; /* how far a decay has come: its stage's sum is exact where that is not too far */
 };
 
 struct pass_items VECTOR(struct pass_item);
@@ -147,13 +148,20 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
         if (!row_in_pass(stage, pass) ||
             (stage->kind == ROW_MAP && !lowering->group->needed[tensor]))
             continue;
-        struct pass_item item = {stage, row_element(lowering, stage), NULL, NULL};
+        struct pass_item item = {stage, row_element(lowering, stage), NULL, NULL, false};
+        loop_value given = item.value, below = row_quick_decay(lowering, given);
+        if (below && stage->kind == ROW_REDUCE) {
+            item.value = loop_decay(arena, below);
+            vector_push(arena, &items, (struct pass_item){stage, below, NULL, NULL, true});
+        } else {
+            stage->far = NULL;
+        }
         bool keeps = stage->kind == ROW_REDUCE && lowering->kept && pass == lowering->kept_pass;
         if (keeps && !lowering->kept_value && loop_mentions(item.value, inner->variable)) {
-            lowering->kept_value = item.value;
+            lowering->kept_value = given;
             vector_push(arena, &items,
                         (struct pass_item){stage, item.value, loop_of(arena, inner->variable),
-                                           lowering->kept});
+                                           lowering->kept, false});
         }
         if (pass == 1 && lowering->prefetch)
             soon_collect(arena, item.value, inner->variable, &lowering->soon);
@@ -191,6 +199,15 @@ static void fetch_next_row(struct row_lowering *lowering, struct loop_block *blo
     }
 }
 
+static void far_note(struct row_lowering *lowering, struct loop_block *block,
+                     const struct row_stage *stage, loop_value below, loop_value live)
+{
+    struct arena *arena = lowering->arena;
+    loop_value old = loop_of(arena, stage->far);
+    loop_value far = loop_farther(arena, old, below);
+    loop_set(block, stage->far, live ? loop_select(arena, live, far, old) : far);
+}
+
 /* The items for the `vector`th `lanes` elements from `first` on. */
 static void pass_body(struct row_lowering *lowering, struct loop_block *block,
                       const struct pass_items *items, int vector, int lanes, loop_value first,
@@ -207,6 +224,10 @@ static void pass_body(struct row_lowering *lowering, struct loop_block *block,
     loop_value live = count ? nest_live(arena, lanes, count) : NULL;
     for (size_t i = 0; i < items->count; i++) {
         const struct pass_item *item = &items->at[i];
+        if (item->far) {
+            far_note(lowering, block, item->stage, wide[i], live);
+            continue;
+        }
         if (!item->buffer) {
             loop_value number = loop_apply(arena, IR_QUOT, first, loop_integer(arena, lanes), NULL);
             loop_value parts[2] = {wide[i], loop_narrow(arena, number)};
@@ -260,8 +281,8 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
               lowering->lanes == 1 ? NULL : count);
 }
 
-/* Twice, when rows of finite values can do with less; once, when they are taken to be of that kind.
- */
+/* Twice, when rows of finite values can do with less; once, when they are taken to be of that kind
+ * or it does not matter. */
 static void pass_versions(struct row_lowering *lowering, struct loop_block *block,
                           const struct pass_items *items, loop_value from, loop_value to)
 {
@@ -271,7 +292,7 @@ static void pass_versions(struct row_lowering *lowering, struct loop_block *bloc
     for (size_t i = 0; i < items->count; i++)
         values[i] = items->at[i].value;
     loop_value finite = row_finite(arena, inner->variable, values, (int)items->count);
-    if (finite) {
+    if (finite && (lowering->quick || !lowering->brief)) {
         struct pass_items less = {0};
         for (size_t i = 0; i < items->count; i++) {
             struct pass_item item = items->at[i];

@@ -2,7 +2,8 @@
  * Rows of ordinary numbers. A maximum that passes NaN on and tells zeros apart is five instructions
  * of AVX2, one that does neither is one; and there are rows that show at the end what they hold:
  *
- *     m max= x;  s += exp(x - m)    s is not finite where an x is NaN or m is infinite
+ *     m max= x;  s += exp(x - m)    s is not finite where an x is NaN or m is infinite;
+ *                                   how far x is below m is noted on the way
  *     (v, i) argmax= (x, d)         whether an x was NaN is noted on the way
  *
  * Their passes are done the quick way, and rows that hold something else are gone over again with
@@ -37,22 +38,42 @@ static bool pass_is(const struct row_lowering *lowering, int pass, enum ir_monoi
     return found > 0;
 }
 
-/* Whether a sum of the second pass is one of exp(x - m) over what m is the maximum of. */
+/* Whether a value is exp(x - m) of what m is the maximum of. */
+static bool is_below(struct row_lowering *lowering, struct row_stage *most, loop_value value)
+{
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    row_finite(lowering->arena, inner->variable, &value, 1);
+    return is_apply(value, IR_EXP) && is_apply(value->a, IR_SUB) &&
+           loop_equal(value->a->a, row_element(lowering, most)) &&
+           loop_equal(value->a->b, most->results[0]);
+}
+
+/* Whether a sum of the second pass is one of such values. */
 static bool is_told(struct row_lowering *lowering, struct row_stage *most)
 {
-    struct arena *arena = lowering->arena;
-    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
-    loop_value element = row_element(lowering, most);
     for (int i = 0; i < lowering->row.stage_count; i++) {
-        if (!row_in_pass(&lowering->row.stages[i], 2))
-            continue;
-        loop_value value = row_element(lowering, &lowering->row.stages[i]);
-        row_finite(arena, inner->variable, &value, 1);
-        if (is_apply(value, IR_EXP) && is_apply(value->a, IR_SUB) &&
-            loop_equal(value->a->a, element) && loop_equal(value->a->b, most->results[0]))
+        struct row_stage *stage = &lowering->row.stages[i];
+        if (row_in_pass(stage, 2) && is_below(lowering, most, row_element(lowering, stage)))
             return true;
     }
     return false;
+}
+
+loop_value row_quick_decay(struct row_lowering *lowering, loop_value value)
+{
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    /* AVX-512 has instructions for exponentials of all sizes */
+    if (!lowering->quick || lowering->masks || lowering->lanes == 1 ||
+        value->type.dtype != DTYPE_F32)
+        return NULL;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        if (!row_in_pass(stage, 1) || !is_below(lowering, stage, value))
+            continue;
+        row_finite(lowering->arena, inner->variable, &value, 1);
+        return loop_sub(lowering->arena, value->a->b, value->a->a);
+    }
+    return NULL;
 }
 
 /* The same for all maxima: each is some variable while this is looked at. */
@@ -98,8 +119,14 @@ static loop_value is_ordinary(struct arena *arena, const struct row_stage *stage
             loop_apply(arena, IR_LE, loop_integer(arena, 0), stage->result_places[0], NULL);
         return loop_apply(arena, IR_AND, loop_apply(arena, IR_NOT, odd, NULL, NULL), found, NULL);
     }
-    if (stage->stage->monoid->kind == IR_SUM)
-        return loop_apply(arena, IR_EQ, loop_sub(arena, result, result), zero, NULL);
+    if (stage->stage->monoid->kind == IR_SUM) {
+        loop_value finite = loop_apply(arena, IR_EQ, loop_sub(arena, result, result), zero, NULL);
+        if (!stage->far)
+            return finite;
+        loop_value near = loop_apply(arena, IR_LE, loop_of(arena, stage->far),
+                                     loop_number(arena, LOOP_DECAY_MOST, DTYPE_F32), NULL);
+        return loop_apply(arena, IR_AND, finite, loop_fold(arena, IR_ALL, near), NULL);
+    }
     return loop_apply(arena, IR_NE, result, zero, NULL);
 }
 
@@ -109,12 +136,15 @@ static void passes_again(struct row_lowering *lowering, struct loop_block *block
     struct row_group *row = &lowering->row;
     struct row_stage *before = arena_array(lowering->arena, ROW_MAX_STAGES, sizeof *before);
     loop_value kept_value = lowering->kept_value;
-    bool prefetch = lowering->prefetch;
+    bool prefetch = lowering->prefetch, brief = lowering->brief;
+    int unroll = lowering->unroll;
     loop_note(block, "NaN, infinite or zero: again, with care");
     for (int i = 0; i < row->stage_count; i++)
         before[i] = row->stages[i];
     lowering->kept_value = NULL;
     lowering->prefetch = false;
+    lowering->brief = true;
+    lowering->unroll = 1;
     for (int pass = 1; pass <= passes; pass++)
         row_pass(lowering, block, pass);
     for (int i = 0; i < row->stage_count; i++) {
@@ -126,6 +156,8 @@ static void passes_again(struct row_lowering *lowering, struct loop_block *block
             loop_set(block, before[i].found[1], stage->result_places[0]);
         *stage = before[i];
     }
+    lowering->unroll = unroll;
+    lowering->brief = brief;
     lowering->prefetch = prefetch;
     lowering->kept_value = kept_value;
 }

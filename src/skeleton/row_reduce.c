@@ -40,6 +40,11 @@ void row_sums_open(struct row_lowering *lowering, struct loop_block *block, stru
                 loop_let(block, part->tensors[stage->stage->writes[1].tensor].name,
                          loop_splat(arena, loop_narrow(arena, loop_integer(arena, -1)), lanes));
     }
+    stage->far = NULL;
+    if (lowering->quick && value_monoid(stage) == IR_SUM &&
+        type.dtype == DTYPE_F32) /* pass_collect knows whether it is needed */
+        stage->far =
+            loop_let(block, "far", loop_splat(arena, loop_number(arena, 0, DTYPE_F32), lanes));
     if (lowering->quick && row_is_indexed(stage))
         stage->odd = loop_let(block, "odd", loop_splat(arena, loop_bool(arena, false), lanes));
 }
@@ -66,18 +71,25 @@ static loop_value is_beyond(struct arena *arena, const struct row_stage *stage, 
                                              : loop_less(arena, value, old);
 }
 
+/* Two accumulators, or one and what comes to it. */
+static loop_value sums_pair(struct row_lowering *lowering, const struct row_stage *stage,
+                            loop_value old, loop_value value)
+{
+    struct arena *arena = lowering->arena;
+    enum ir_monoid_kind monoid = value_monoid(stage);
+    if (!lowering->quick || monoid == IR_SUM)
+        return loop_combine(arena, monoid, old, value);
+    value = loop_splat(arena, value, old->type.lanes);
+    return loop_select(arena, is_beyond(arena, stage, old, value), value, old);
+}
+
 void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                   int vector, const loop_value *values, loop_value live)
 {
     struct arena *arena = lowering->arena;
     loop_value old = loop_of(arena, stage->sums[vector]);
-    enum ir_monoid_kind monoid = value_monoid(stage);
     if (!row_is_indexed(stage)) {
-        loop_value sum = loop_combine(arena, monoid, old, values[0]);
-        if (lowering->quick && monoid != IR_SUM) {
-            loop_value value = loop_splat(arena, values[0], old->type.lanes);
-            sum = loop_select(arena, is_beyond(arena, stage, old, value), value, old);
-        }
+        loop_value sum = sums_pair(lowering, stage, old, values[0]);
         if (live)
             sum = loop_select(arena, live, sum, old);
         loop_set(block, stage->sums[vector], sum);
@@ -174,7 +186,7 @@ void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, stru
         sums[i] = loop_of(arena, stage->sums[i]);
     for (int width = 1; width < vectors; width *= 2) { /* in pairs */
         for (int i = 0; i + width < vectors; i += 2 * width)
-            sums[i] = loop_combine(arena, value_monoid(stage), sums[i], sums[i + width]);
+            sums[i] = sums_pair(lowering, stage, sums[i], sums[i + width]);
     }
     results[0] = loop_fold(arena, value_monoid(stage), sums[0]);
 }

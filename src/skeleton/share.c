@@ -224,7 +224,7 @@ static loop_value entry_rebuild(struct sharing *sharing, const struct entry *ent
     whole->a = entry_write(sharing, whole->a, inside);
     whole->b = entry_write(sharing, whole->b, inside);
     whole->c = entry_write(sharing, whole->c, inside);
-    if (whole->op == LOOP_APPLY) /* as wide as its arguments are now */
+    if (whole->op == LOOP_APPLY || whole->op == LOOP_DECAY) /* as wide as its arguments are now */
         return loop_rebuild(sharing->arena, &entry->value, whole->a, whole->b, whole->c);
     whole->offset = entry_write(sharing, whole->offset, inside);
     whole->mask = entry_write(sharing, whole->mask, inside);

@@ -432,6 +432,45 @@ TEST(loop_functions_over_all_floats_in_8_lanes)
     check_operations(DTYPE_F32, 8, true, NULL);
 }
 
+/* e^-a where that is enough, and which of two is farther. */
+TEST(loop_decay_of_what_is_near)
+{
+    enum { LANES = 8 };
+    elements = 65536;
+    part_reset();
+    int a = tensor_add(DTYPE_F32, true), b = tensor_add(DTYPE_F32, true);
+    int y = tensor_add(DTYPE_F32, false), z = tensor_add(DTYPE_F32, false);
+    struct loop_kernel *kernel = loop_kernel_new(&arena, &part);
+    struct loop_block *body = loop_function(kernel, "decay", "of every element");
+    struct loop_variable *i;
+    struct loop_block *inner =
+        loop_for(body, LOOP_SERIAL, "i", loop_integer(&arena, 0), loop_integer(&arena, elements),
+                 loop_integer(&arena, LANES), &i);
+    loop_value at = loop_of(&arena, i);
+    loop_value first = loop_load(&arena, loop_tensor(kernel, a), at, LANES);
+    loop_value second = loop_load(&arena, loop_tensor(kernel, b), at, LANES);
+    loop_store(inner, loop_tensor(kernel, y), at, loop_decay(&arena, first));
+    loop_store(inner, loop_tensor(kernel, z), at, loop_farther(&arena, first, second));
+    void *memory[4];
+    for (int k = 0; k < 4; k++)
+        memory[k] = arena_array(&arena, (size_t)elements, sizeof(float));
+    float *from = memory[0], *other = memory[1], *decays = memory[2], *farther = memory[3];
+    for (int64_t k = 0; k < elements; k++) {
+        from[k] = (float)((double)k * LOOP_DECAY_MOST / (double)(elements - 1));
+        other[k] = k % 3 == 0 ? NAN : k % 3 == 1 ? -1 : 40;
+    }
+    call_kernel(kernel, memory);
+    for (int64_t k = 0; k < elements; k++) { /* off by as much as a move of a by half a unit */
+        double wanted = exp(-(double)from[k]), units = 2 + from[k] / 4;
+        if (fabs(decays[k] - wanted) > units * 0x1p-23 * wanted)
+            test_fail(__FILE__, __LINE__, "decay(%.9g) is %.9g, not %.9g", (double)from[k],
+                      (double)decays[k], wanted);
+        float far = k % 3 == 2 ? fmaxf(from[k], 40) : other[k];
+        CHECK(memcmp(&farther[k], &far, sizeof far) == 0);
+    }
+    CHECK(decays[0] == 1);
+}
+
 TEST(loop_operations_by_clang)
 {
     static const struct elsewhere CLANG = {"clang", "-march=native -ffp-contract=fast", "", ""};

@@ -584,6 +584,10 @@ struct expression print_value(struct printer *printer, loop_value value)
     case LOOP_WORDS: return words_load(printer, value);
     case LOOP_PAIR: return pair(printer, value);
     case LOOP_DOT: return dot(printer, value);
+    case LOOP_DECAY: return call_1(printer, value->type, "decay", text_of(printer, value->a));
+    case LOOP_FARTHER:
+        return call_2(printer, value->type, "farther", text_of(printer, value->a),
+                      text_of(printer, value->b));
     case LOOP_EXCHANGE: return print_exchange(printer, value);
     }
     return emit_integer(printer->emitter, 0);

@@ -158,6 +158,41 @@ const struct vector_piece vector_math[] = {
      "/* e^a = 2^n e^r, |r| <= ln(2) / 2. */\n"
      "INLINE $V $V_exp($V a)\n"
      "{\n" EXP "}\n"},
+    {"decay", "f32", 0,
+     "/* e^-a = 2^n 2^f, |f| <= 1/2, for a between 0 and 87. The product with log2(e) is not "
+     "rounded "
+     "before\n"
+     "   n is taken off; what log2(e) itself is rounded by is less than what a is. */\n"
+     "INLINE $V $V_decay($V a)\n"
+     "{\n"
+     "    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */\n"
+     "    const $V shifted = magic - a * 1.44269504f;\n"
+     "    const $V f = (magic - shifted) - a * 1.44269504f;\n"
+     "    $V p = f * 0.00132647273f + 0.00967151299f;\n"
+     "    p = p * f + 0.0555073358f;\n"
+     "    p = p * f + 0.240222424f;\n"
+     "    p = p * f + 0.693147004f;\n"
+     "    p = p * f + 1.0f;\n"
+     "    return ($V)(($I)p + (($I)shifted << 23));\n"
+     "}\n"},
+    {"farther", "f32", 32,
+     "/* Of bits the greater number: NaN and what is below 0 go before numbers. */\n"
+     "INLINE $V $V_farther($V a, $V b)\n"
+     "{\n"
+     "#ifdef __AVX2__\n"
+     "    return ($V)__builtin_ia32_pmaxud256(($I)a, ($I)b);\n"
+     "#else\n"
+     "    const $I first = ($I)(($U)a > ($U)b);\n"
+     "    return ($V)((first & ($I)a) | (~first & ($I)b));\n"
+     "#endif\n"
+     "}\n"},
+    {"farther", "f32", 0,
+     "/* Of bits the greater number: NaN and what is below 0 go before numbers. */\n"
+     "INLINE $V $V_farther($V a, $V b)\n"
+     "{\n"
+     "    const $I first = ($I)(($U)a > ($U)b);\n"
+     "    return ($V)((first & ($I)a) | (~first & ($I)b));\n"
+     "}\n"},
     {"exp_sum", "f32", 0,
      "/* e^(a + b) for small b, as if the sum were exact. */\n"
      "INLINE $V $V_exp_sum($V a, $V b)\n"

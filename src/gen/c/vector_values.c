@@ -440,6 +440,20 @@ const struct vector_piece vector_values[] = {
     FOLDS("product", NUMBERS, "$V_low(a) * $V_high(a)", "a[0] * a[1]"),
     FOLDS("all", "i32", "$V_low(a) & $V_high(a)", "a[0] & a[1]"),
     FOLDS("any", "i32", "$V_low(a) | $V_high(a)", "a[0] | a[1]"),
+/* Every lane becomes the greatest: shorter vectors would be taken apart. */
+#define FOLD_EXTREMES_256(name, function)                                                          \
+    {                                                                                              \
+        name, "f32", 32,                                                                           \
+            "INLINE $E $V_" name "($V a)\n"                                                        \
+            "{\n"                                                                                  \
+            "    a = $V_" function "(a, __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3));\n" \
+            "    a = $V_" function "(a, __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5));\n" \
+            "    a = $V_" function "(a, __builtin_shufflevector(a, a, 1, 0, 3, 2, 5, 4, 7, 6));\n" \
+            "    return a[0];\n"                                                                   \
+            "}\n"                                                                                  \
+    }
+    FOLD_EXTREMES_256("maximum", "max"),
+    FOLD_EXTREMES_256("minimum", "min"),
 #define FOLD_EXTREMES(name, function)                                            \
     FOLD_TWO(name, "f32", 8, "$E", "float_" function "(a[0], a[1])"),            \
         FOLD_TWO(name, "f64", 16, "$E", "double_" function "(a[0], a[1])"),      \
