@@ -9,6 +9,9 @@
  *
  * The cell of a device (src/target/runner.c) keeps to the same, and has one more descriptor: 7, a
  * struct cell_program that says what is launched.
+ *
+ * One that stays from launch to launch (src/target/stay.c) does not stop. Its descriptor 3 is a
+ * socket, on which each order is answered by one byte, 0 or why not, when it is done.
  */
 #ifndef SMELT_RUNTIME_CELL_H
 #define SMELT_RUNTIME_CELL_H
@@ -182,6 +185,27 @@ struct cell_trace {
 /* The arrays follow the head, in this order. */
 struct cell_program {
     uint32_t magic, step_count, argument_count, buffer_count;
+};
+
+/* ---- a cell that stays ---- */
+
+/* COMPILE comes with two files, source and object, OPEN with those of a launch. PHASE does what the
+ * control block says, CLOSE gives back what the launch took. */
+enum cell_order_kind { CELL_COMPILE, CELL_OPEN, CELL_PHASE, CELL_CLOSE };
+
+enum cell_file {
+    CELL_FILE_CONTROL,
+    CELL_FILE_INPUTS,
+    CELL_FILE_OUTPUTS,
+    CELL_FILE_REPORT,
+    CELL_FILE_PROGRAM,
+    CELL_FILE_OBJECT,
+    CELL_FILES
+};
+
+struct cell_order {
+    uint32_t magic, kind;
+    char architecture[32]; /* to compile for; "": the device's own */
 };
 
 #endif

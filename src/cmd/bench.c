@@ -12,6 +12,7 @@
 
 #include "cmd/ablate.h"
 #include "cmd/bench.h"
+#include "cmd/judged.h"
 #include "cmd/planned.h"
 #include "cmd/subject.h"
 #include "gen/gen.h"
@@ -48,6 +49,11 @@ static const struct option options[] = {
      .help = "time to spend on timing a case (1 when not given)"},
     {.name = "times", .help = "say below each row how long it took to make it"},
     {.name = "check-only", .help = "find out whether the kernels are right, do not time them"},
+    {.name = "oracle",
+     .argument = "WHERE",
+     .choices = judged_oracles,
+     .help = "who computes what large cases on a device are compared with, as for smelt judge: "
+             "auto (the default), cpu or device"},
     {.name = "save", .argument = "FILE", .help = "keep the results in FILE"},
     {.name = "against", .argument = "FILE", .help = "compare with results kept earlier"},
     {.name = "measure",
@@ -85,6 +91,7 @@ struct bench {
     int shard, shards; /* of the files: from 1 on */
     const char *word;  /* the first of --task; NULL: all tasks */
     bool times;
+    struct judge_resident resident; /* kernels are our own: nobody suspects them */
     struct bench_rows rows;
     struct file_names files;
     enum exit_code exit;
@@ -154,7 +161,10 @@ static bool take_options(struct bench *bench)
         .time_seconds = seconds,
         .seconds = 60,
         .check_only = option_given(invocation, "check-only"),
+        .oracle = judged_oracle(option_value(invocation, "oracle")),
     };
+    if (bench->judge.check_only)
+        bench->judge.resident = &bench->resident;
     struct names VECTOR(const char *) names = {0};
     size_t cursor = 0;
     for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
@@ -223,7 +233,7 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
                                   ? arena_printf(bench->invocation->arena, "right in %d case%s",
                                                  right, right == 1 ? "" : "s")
                                   : verdict->message;
-        add_row(bench, task, "", outcome, message);
+        add_row(bench, task, "", outcome, message)->isolation = verdict->isolation;
         return;
     }
     for (int i = 0; i < verdict->case_count; i++) {
@@ -231,6 +241,7 @@ static void add_verdict(struct bench *bench, const struct task *task, const stru
         if (result->held || isnan(result->microseconds))
             continue;
         struct bench_row *row = add_row(bench, task, result->text, outcome, "");
+        row->isolation = verdict->isolation;
         row->microseconds = result->microseconds;
         row->gigabytes = result->gigabytes;
         row->gigaflops = result->gigaflops;
@@ -355,7 +366,7 @@ static int start_helpers(struct bench *bench, pid_t *helpers)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int count = cores / CORES_EACH < MOST_HELPERS ? (int)(cores / CORES_EACH) : MOST_HELPERS;
     pid_t self = getpid();
-    if (!bench->target.device)
+    if (!bench->target.device || bench->judge.check_only)
         return 0;
     for (int h = 0; h < count; h++) {
         helpers[h] = fork();
@@ -432,6 +443,7 @@ static enum exit_code run(struct invocation *invocation)
     for (size_t i = (size_t)bench.shard - 1; i < bench.files.count; i += (size_t)bench.shards)
         run_file(&bench, bench.files.at[i], run_task);
     end_helpers(helpers, helper_count);
+    judge_resident_release(&bench.resident);
     if (bench.rows.count == 0 && invocation->errors.list.count == 0)
         error_hint(errors_add(&invocation->errors, ERROR_NO_FILES, (struct place){0},
                               "there is no task to time%s%s", bench.word ? " with the word " : "",

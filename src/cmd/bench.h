@@ -11,9 +11,10 @@ enum { BENCH_FILE_BYTES = 16 << 20, BENCH_BASELINES = 16 };
 
 struct bench_row { /* a timed case of a task */
     const char *task, *text;
-    const char *outcome; /* "ok", or what went wrong */
-    const char *message; /* when it is not ok */
-    double microseconds; /* nan: not timed */
+    const char *outcome;   /* "ok", or what went wrong */
+    const char *message;   /* when it is not ok */
+    const char *isolation; /* it was judged in; NULL: it was not */
+    double microseconds;   /* nan: not timed */
     double gigabytes, gigaflops, floor;
     struct speedup *speedups;
     int speedup_count;

@@ -132,6 +132,8 @@ void bench_write_rows(struct json *json, const struct bench_rows *rows)
         json_string(json, "task", row->task);
         json_string(json, "case", row->text);
         json_string(json, "outcome", row->outcome);
+        if (row->isolation)
+            json_string(json, "isolation", row->isolation);
         json_double(json, "microseconds", row->microseconds);
         json_double(json, "gigabytes_per_second", row->gigabytes);
         json_double(json, "gigaflops", row->gigaflops);

@@ -12,7 +12,6 @@
 #include "machine/machine.h"
 
 static const char *const caches[] = {"cold", "warm", NULL};
-static const char *const oracles[] = {"auto", "cpu", "device", NULL};
 static const char *const levels[] = {"none", "basic", "strong", "full", NULL};
 
 static const struct option options[] = {
@@ -56,7 +55,7 @@ static const struct option options[] = {
              "given)"},
     {.name = "oracle",
      .argument = "WHERE",
-     .choices = oracles,
+     .choices = judged_oracles,
      .help = "who computes what large cases on a device are compared with: cpu, device (in double "
              "precision, in a process of its own), or auto, which is device for much work on a GPU "
              "(auto when not given)"},
@@ -142,11 +141,7 @@ static bool take_options(struct invocation *invocation, struct request *request)
     const char *cache = option_value(invocation, "cache");
     if (cache)
         chosen->cache = strcmp(cache, "cold") == 0 ? JUDGE_CACHE_COLD : JUDGE_CACHE_WARM;
-    const char *oracle = option_value(invocation, "oracle");
-    if (oracle)
-        chosen->oracle = strcmp(oracle, "auto") == 0  ? JUDGE_ORACLE_AUTO
-                         : strcmp(oracle, "cpu") == 0 ? JUDGE_ORACLE_CPU
-                                                      : JUDGE_ORACLE_DEVICE;
+    chosen->oracle = judged_oracle(option_value(invocation, "oracle"));
     chosen->keep = option_value(invocation, "out");
     chosen->samples = option_value(invocation, "samples");
     int64_t only_case = -1, threads = 0, jobs = 0;

@@ -9,6 +9,17 @@
 
 struct settings VECTOR(const char *);
 
+const char *const judged_oracles[] = {"auto", "cpu", "device", NULL};
+
+enum judge_oracle judged_oracle(const char *name)
+{
+    enum judge_oracle oracle = JUDGE_ORACLE_AUTO;
+    for (int i = 0; name && judged_oracles[i]; i++)
+        if (strcmp(name, judged_oracles[i]) == 0)
+            oracle = (enum judge_oracle)i;
+    return oracle;
+}
+
 /* Sizes that are typed are those that matter: they count for speed. */
 static const struct task *time_all(struct arena *arena, struct task *task)
 {

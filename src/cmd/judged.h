@@ -27,6 +27,10 @@ struct judged {
  * about it. False: errors were added. */
 bool judged_find(struct judged *judged, struct invocation *invocation);
 
+/* The values of --oracle, ends with NULL, and which one a name is; NULL: the first one. */
+extern const char *const judged_oracles[];
+enum judge_oracle judged_oracle(const char *name);
+
 /* The text of the plan in the head of a kernel smelt wrote; NULL: there is none. */
 const char *judged_plan(struct arena *arena, const char *source);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/launch.h"
+#include "judge/resident.h"
 #include "os/os.h"
 
 const struct target *device_target(const struct source *source)
@@ -467,6 +467,20 @@ static bool run_compiler(struct compiling *compiling, struct error *error)
     return true;
 }
 
+static bool compile_resident(struct compiling *compiling)
+{
+    struct compiled *compiled = compiling->compiled;
+    double start = clock_seconds();
+    if (!compiled->resident || !resident_compile(compiled->resident, compiled, compiling->seconds))
+        return false;
+    compiled->done = true;
+    compiled->layers = compiled->resident->layers;
+    compiled->seconds = clock_seconds() - start;
+    if (*compiling->name)
+        binary_keep(compiling->arena, compiling->name, compiled->library);
+    return true;
+}
+
 bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
                     struct error *error)
 {
@@ -487,5 +501,5 @@ bool device_compile(struct arena *arena, struct compiled *compiled, int seconds,
     compiled->output = "";
     compiled->binary.unread = "it is not looked into on devices";
     compiled->done = *compiling.name && binary_recall(arena, compiling.name, compiled->library);
-    return compiled->done || run_compiler(&compiling, error);
+    return compiled->done || compile_resident(&compiling) || run_compiler(&compiling, error);
 }

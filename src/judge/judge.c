@@ -45,6 +45,8 @@ static bool start_compiling(struct session *session)
     if (!compile_prepare_all(session->arena, session->sources, session->count,
                              session->options->inspect, session->compiled, session->error))
         return false;
+    if (session->count == 1) /* several are compiled ahead, on other cores */
+        session->compiled[0].resident = session->options->resident;
     int jobs = judge_jobs(session->options);
     /* the judge compiles, too: it would wait otherwise */
     int helpers = (jobs < session->count ? jobs : session->count) - 1;

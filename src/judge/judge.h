@@ -13,6 +13,8 @@
 #include "record/task.h"
 #include "record/verdict.h"
 
+struct target; /* target/target.h */
+
 enum judge_cache { JUDGE_CACHE_TASK, JUDGE_CACHE_WARM, JUDGE_CACHE_COLD };
 /* Where elements of cases too large to evaluate whole are evaluated; AUTO: on a GPU where there is
  * much to do, else by the processor. */
@@ -33,6 +35,29 @@ struct judge_draws {
 };
 
 void judge_draws_release(struct judge_draws *draws);
+
+/*
+ * A process of a device's driver that stays from judgement to judgement, confined as ever: for
+ * kernels that nobody suspects, since drivers take longer to start than small kernels to be
+ * checked. What speaks against a kernel there does not count: it is judged again in a process of
+ * its own, and the next one gets a new process. All zero is ready for use; whoever owns it
+ * releases it. Kernels that are timed have processes of their own.
+ */
+struct judge_resident {
+    struct arena arena;
+    const struct target *target; /* NULL: none is running */
+    const char *folder;          /* of the driver's caches */
+    int folder_lock;
+    pid_t keeper; /* its parent, a child of ours */
+    int leash;    /* the keeper ends when this is closed */
+    int socket;   /* to the process: runtime/cell.h */
+    unsigned layers;
+    int launches;
+    bool worked;  /* something was right in it */
+    bool refused; /* it could not be started, or nothing ever was: not tried again */
+};
+
+void judge_resident_release(struct judge_resident *resident);
 
 struct judge_announced;
 
@@ -62,6 +87,7 @@ struct judge_options {
     bool (*known)(void *context, int number, const char *binary);
     void *context;
     struct judge_draws *draws;         /* to take them from; NULL: they are made for this call */
+    struct judge_resident *resident;   /* for devices; NULL: each launch has its own process */
     struct judge_announced *announced; /* used where it is of the same kernels; NULL: none is */
     /*
      * A kernel that an earlier call found right: it is timed beside the others as the one to beat,

@@ -151,6 +151,7 @@ static struct launch make_launch(const struct judging *judging, const struct che
         .deterministic = judging->task->deterministic,
         .count = judging->options->count,
         .device = device_make(judging->arena, checking->kernel, checking->binding),
+        .resident = judging->options->resident,
     };
 }
 
@@ -300,6 +301,8 @@ static bool settle_case(struct judging *judging, struct checking *checking, stru
         take_counts(judging, checking);
     struct text layers = text_new(judging->arena);
     sandbox_print_layers(&layers, result->layers);
+    if (result->kept)
+        text_add(&layers, " (in a process that other kernels were in)");
     judging->verdict->isolation = layers.at;
     unsigned least = sandbox_level_layers(judging->options->isolation);
     if (result->layers && (result->layers & least) != least) {

@@ -21,6 +21,7 @@
 
 #include "base/memory.h"
 #include "judge/drawn.h"
+#include "judge/resident.h"
 #include "os/os.h"
 
 bool worker_fail(struct worker *worker, enum outcome outcome, const char *message)
@@ -130,6 +131,8 @@ enum waited worker_wait(struct worker *worker, double seconds, int *status)
 
 enum waited worker_continue(struct worker *worker, double seconds, int *status)
 {
+    if (worker->launch->resident)
+        return resident_continue(worker, seconds);
     if (kill(worker->process.pid, SIGCONT) != 0) /* or it would count as hung */
         return WAITED_LOST;
     return worker_wait(worker, seconds, status);
@@ -194,6 +197,8 @@ bool worker_start_cell(struct worker *worker, const char *runner)
         (void *)worker_make_file(&worker->descriptors[3], sizeof *worker->report, false);
     if (!worker->report)
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, "no memory for the report");
+    if (worker->launch->resident)
+        return resident_open(worker);
     if (!start_program(worker, runner))
         return false;
     /* the cell has all pages of its buffers made */
@@ -217,6 +222,15 @@ bool worker_start_cell(struct worker *worker, const char *runner)
     if (worker->report->state != CELL_READY)
         return worker_fail(worker, OUTCOME_CHEAT,
                            "the kernel stopped its process while being loaded");
+    return true;
+}
+
+/* False when that which stays is not to be used any more. */
+static bool end_cell(struct worker *worker)
+{
+    if (worker->launch->resident)
+        return resident_close(worker);
+    sandbox_kill(&worker->process);
     return true;
 }
 
@@ -423,8 +437,7 @@ static void work(const struct launch *launch, const char *runner, struct launch_
     }
     if (count)
         counters_close(&counters, &result->counters);
-    sandbox_kill(&worker.process);
-    if (good)
+    if (end_cell(&worker) && good)
         result->outcome = OUTCOME_OK;
 }
 
@@ -475,8 +488,7 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
     }
     if (good && worker.drawn && sampling->only_draw <= 0)
         good = check_sampled_draw(&worker, 0, 1); /* once more, over other rubbish */
-    sandbox_kill(&worker.process);
-    if (good)
+    if (end_cell(&worker) && good)
         result->outcome = OUTCOME_OK;
 }
 
@@ -551,6 +563,22 @@ static bool run_worker(const struct launch *launch, const char *runner, int side
     return run_worker_once(&order);
 }
 
+/* Only that all is well counts there. */
+static bool run_resident(const struct launch *launch, const char *runner,
+                         struct launch_result *shared)
+{
+    if (!launch->resident || !launch->device ||
+        !resident_ready(launch->resident, launch->device->target))
+        return false;
+    launch->resident->launches++;
+    struct work_order order = {launch, runner, 0, shared};
+    if (run_worker_once(&order) && shared->outcome == OUTCOME_OK)
+        return true;
+    resident_drop(launch->resident);
+    *shared = (struct launch_result){0};
+    return false;
+}
+
 bool launch_check(const struct launch *launch, struct launch_result *result, struct error *error)
 {
     struct arena arena = {0};
@@ -574,10 +602,12 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
         arena_release(&arena);
         return error_system(error, ERROR_OUT_OF_MEMORY, "no memory for a result");
     }
-    bool alive = run_worker(launch, runner, 0, shared);
+    struct launch own = *launch;
+    own.resident = NULL;
+    bool alive = run_resident(launch, runner, shared) || run_worker(&own, runner, 0, shared);
     bool other_side = launch->sampling && !launch->device; /* whose guards are on both */
     if (alive && other_side && shared->outcome == OUTCOME_OK)
-        alive = run_worker(launch, runner, 1, shared);
+        alive = run_worker(&own, runner, 1, shared);
     *result = *shared;
     munmap(shared, sizeof *shared);
     arena_release(&arena);

@@ -21,14 +21,15 @@ struct reference;
 /* ---- compiling (compile.c) ---- */
 
 struct compiled {
-    bool done;                   /* the kernel compiled */
-    const char *library;         /* path of the shared object, when done */
-    const char *directory;       /* private; removed by compiled_release */
-    struct folder folder;        /* the same */
-    const char *output;          /* what the compiler said */
-    const struct target *target; /* NULL: the processor */
-    char architecture[32];       /* of a device; "": its own */
-    unsigned layers;             /* it was confined by */
+    bool done;                       /* the kernel compiled */
+    const char *library;             /* path of the shared object, when done */
+    const char *directory;           /* private; removed by compiled_release */
+    struct folder folder;            /* the same */
+    const char *output;              /* what the compiler said */
+    const struct target *target;     /* NULL: the processor */
+    char architecture[32];           /* of a device; "": its own */
+    struct judge_resident *resident; /* compiles for it; NULL: a process of its own does */
+    unsigned layers;                 /* it was confined by */
     double seconds;
     bool inspect;               /* wanted: look at what was made of it */
     struct binary_facts binary; /* when done and wanted */
@@ -297,6 +298,7 @@ struct launch {
     bool deterministic;
     bool opens_libraries;               /* a baseline of ours: it may read the system's libraries */
     const struct launch_device *device; /* NULL: the processor */
+    struct judge_resident *resident;    /* where it is launched; NULL: in a cell of its own */
     const struct sampling *sampling;    /* instead of draws: a case too large to evaluate whole */
     bool count;                         /* what the processor counts while it is called */
 };
@@ -305,6 +307,7 @@ struct launch_result {
     enum outcome outcome;
     int draw;
     unsigned layers;
+    bool kept;       /* in a process that other kernels were in */
     bool not_loaded; /* the system refused to load the kernel */
     struct comparison comparison;
     int64_t sampled, elements;      /* with sampling: so many of so many were compared, per draw */

@@ -5,6 +5,7 @@
  *     smelt-device compile TARGET ARCHITECTURE IN OUT      "-": the device's own; more files may
  *                                                          follow
  *     smelt-device run TARGET OBJECT                       the cell of a device: runtime/cell.h
+ *     smelt-device stay TARGET                             one that stays for many launches
  *     smelt-device probe TARGET [quick]                    how fast the device is, a rate per line
  *     smelt-device trace TARGET OBJECT FILE                one call, for a sanitizer to look on
  *
@@ -29,9 +30,7 @@
 #include "os/file.h"
 #include "target/runner.h"
 
-enum { SOURCE_MAXIMUM = 64 << 20, COOL_BYTES = 128 << 20, MOST_REPEATS = 4, MOST_RECORDED = 4096 };
-
-enum { STATUS_GOOD, STATUS_REFUSED, STATUS_UNUSABLE };
+enum { COOL_BYTES = 128 << 20, MOST_REPEATS = 4, MOST_RECORDED = 4096 };
 
 static void say(const char *text)
 {
@@ -98,7 +97,7 @@ static int compile_one(struct arena *arena, const struct target *target, struct 
     struct error error = {0};
     struct target_build build;
     size_t length = 0;
-    const char *text = file_read(arena, in, SOURCE_MAXIMUM, &length, &error);
+    const char *text = file_read(arena, in, CELL_MAX_SOURCE, &length, &error);
     if (!text || !target->compile(arena, device, architecture, text, length, &build, &error))
         return say_error(&error);
     say(build.log.at);
@@ -140,7 +139,7 @@ static int compile(struct arena *arena, const struct target *target, const char 
 
 static struct cell_report *fault_report;
 
-_Noreturn static void give_up(struct cell *cell, const char *message)
+_Noreturn void cell_give_up(struct cell *cell, const char *message)
 {
     if (cell->report) {
         snprintf(cell->report->message, sizeof cell->report->message, "%s", message);
@@ -152,16 +151,19 @@ _Noreturn static void give_up(struct cell *cell, const char *message)
 static void on_fault(int signal, siginfo_t *information, void *context)
 {
     (void)context;
-    fault_report->signal = signal;
-    fault_report->address = (uint64_t)(uintptr_t)information->si_addr;
-    fault_report->state = CELL_FAULT;
+    if (fault_report) {
+        fault_report->signal = signal;
+        fault_report->address = (uint64_t)(uintptr_t)information->si_addr;
+        fault_report->state = CELL_FAULT;
+    }
     _exit(STATUS_UNUSABLE);
 }
 
-static void catch_faults(void)
+void cell_catch_faults(struct cell_report *report)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    fault_report = report;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
 }
@@ -174,34 +176,37 @@ void cell_take_program(struct cell *cell, const struct cell_program *program)
     cell->buffers = (const void *)(cell->arguments + program->argument_count);
 }
 
-static void map_all(struct cell *cell)
+void cell_map(struct cell *cell, const int *files)
 {
-    enum { CONTROL = 3, INPUTS, OUTPUTS, REPORT, PROGRAM };
     struct stat status;
-    void *report = mmap(NULL, sizeof *cell->report, PROT_READ | PROT_WRITE, MAP_SHARED, REPORT, 0);
-    void *control = mmap(NULL, sizeof *cell->control, PROT_READ, MAP_SHARED, CONTROL, 0);
+    void *report = mmap(NULL, sizeof *cell->report, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        files[CELL_FILE_REPORT], 0);
+    void *control =
+        mmap(NULL, sizeof *cell->control, PROT_READ, MAP_SHARED, files[CELL_FILE_CONTROL], 0);
     if (report == MAP_FAILED || control == MAP_FAILED)
         _exit(STATUS_UNUSABLE);
-    cell->report = fault_report = report;
+    cell->report = report;
     cell->control = control;
-    if (cell->control->magic != CELL_MAGIC || fstat(PROGRAM, &status) != 0 ||
+    if (cell->control->magic != CELL_MAGIC || fstat(files[CELL_FILE_PROGRAM], &status) != 0 ||
         status.st_size < (off_t)sizeof *cell->program)
-        give_up(cell, "the runner and the judge are not of the same version");
-    void *program = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, PROGRAM, 0);
-    void *inputs = mmap(NULL, cell->control->input_bytes, PROT_READ, MAP_SHARED, INPUTS,
-                        (off_t)cell->control->input_base);
+        cell_give_up(cell, "the runner and the judge are not of the same version");
+    cell->program_bytes = (size_t)status.st_size;
+    void *program =
+        mmap(NULL, cell->program_bytes, PROT_READ, MAP_SHARED, files[CELL_FILE_PROGRAM], 0);
+    void *inputs = mmap(NULL, cell->control->input_bytes, PROT_READ, MAP_SHARED,
+                        files[CELL_FILE_INPUTS], (off_t)cell->control->input_base);
     void *outputs = mmap(NULL, cell->control->output_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         OUTPUTS, (off_t)cell->control->output_base);
+                         files[CELL_FILE_OUTPUTS], (off_t)cell->control->output_base);
     if (program == MAP_FAILED || inputs == MAP_FAILED || outputs == MAP_FAILED)
-        give_up(cell, "the buffers could not be mapped");
+        cell_give_up(cell, "the buffers could not be mapped");
     cell_take_program(cell, program);
     cell->inputs = inputs;
     cell->outputs = outputs;
-    for (int descriptor = CONTROL; descriptor <= PROGRAM; descriptor++)
-        close(descriptor);
+    for (int file = CELL_FILE_CONTROL; file <= CELL_FILE_PROGRAM; file++)
+        close(files[file]);
 }
 
-static void take_memory(struct cell *cell)
+void cell_take_memory(struct cell *cell)
 {
     const struct cell_control *control = cell->control;
     const struct target *target = cell->device.target;
@@ -217,11 +222,11 @@ static void take_memory(struct cell *cell)
                 largest = cell_region_of(cell, slot, i)->bytes;
     cell->back = malloc(largest);
     if (!cell->views || !cell->back)
-        give_up(cell, "no memory beside the device's");
+        cell_give_up(cell, "no memory beside the device's");
     if (!target->allocate(&cell->device, control->input_bytes, &cell->input_memory, &error) ||
         !target->allocate(&cell->device, control->output_bytes, &cell->output_memory, &error) ||
         (control->cold && !target->allocate(&cell->device, COOL_BYTES, &cell->cooling, &error)))
-        give_up(cell, error.message);
+        cell_give_up(cell, error.message);
 }
 
 /* Tensors first, then buffers, which lie in the slot's scratch. */
@@ -493,12 +498,13 @@ static bool run_calls(struct cell *cell, struct error *error)
     return good;
 }
 
-static void serve_phase(struct cell *cell)
+void cell_serve_phase(struct cell *cell)
 {
     struct error error = {0};
     uint32_t phase = cell->control->phase;
     bool all = phase == CELL_WHOLE;
     bool good = true;
+    cell->report->state = CELL_RUNNING;
     if (all || phase == CELL_UPLOAD)
         good = upload(cell, &error);
     if (good && phase == CELL_UPLOAD)
@@ -511,6 +517,24 @@ static void serve_phase(struct cell *cell)
         cell->control->drawn.used ? drawn_compare(cell, &error) : compare_inputs(cell, &error);
     if (phase == CELL_FETCH && !drawn_fetch(cell, &error))
         cell_fail(cell, 2, &error);
+    cell->report->state = CELL_DONE;
+}
+
+void cell_load(struct cell *cell, const char *bytes, size_t length)
+{
+    const struct target *target = cell->device.target;
+    struct error error = {0};
+    bool products = false;
+    if (cell->program->step_count > 0 && !target->load(&cell->device, bytes, length, &error))
+        cell_give_up(cell, error.message);
+    for (uint32_t i = 0; i < cell->program->step_count; i++)
+        products |= cell->steps[i].kind == CELL_PRODUCT;
+    if (products && (!target->products || !target->products(&cell->device, &error))) {
+        char words[sizeof error.message + sizeof error.hint + 4];
+        snprintf(words, sizeof words, "%s (%s)", error.message, error.hint);
+        cell_give_up(cell, target->products ? words : "the target has no library of products");
+    }
+    cell->report->state = CELL_READY;
 }
 
 static void stop(void)
@@ -521,34 +545,24 @@ static void stop(void)
 
 _Noreturn static void serve(struct arena *arena, const struct target *target, const char *object)
 {
+    static const int files[] = {3, 4, 5, 6, 7};
     struct cell cell = {0};
     struct error error = {0};
     size_t length = 0;
-    map_all(&cell);
+    cell_map(&cell, files);
     if (!target->open(&cell.device, &error))
-        give_up(&cell, error.message);
-    take_memory(&cell);
-    catch_faults();
+        cell_give_up(&cell, error.message);
+    cell_take_memory(&cell);
+    cell_catch_faults(cell.report);
     cell.report->state = CELL_PREPARED;
     stop();
-    const char *bytes = file_read(arena, object, SOURCE_MAXIMUM, &length, &error);
-    if (!bytes ||
-        (cell.program->step_count > 0 && !target->load(&cell.device, bytes, length, &error)))
-        give_up(&cell, error.message);
-    bool products = false;
-    for (uint32_t i = 0; i < cell.program->step_count; i++)
-        products |= cell.steps[i].kind == CELL_PRODUCT;
-    if (products && (!target->products || !target->products(&cell.device, &error))) {
-        char words[sizeof error.message + sizeof error.hint + 4];
-        snprintf(words, sizeof words, "%s (%s)", error.message, error.hint);
-        give_up(&cell, target->products ? words : "the target has no library of products");
-    }
-    cell.report->state = CELL_READY;
+    const char *bytes = file_read(arena, object, CELL_MAX_SOURCE, &length, &error);
+    if (!bytes)
+        cell_give_up(&cell, error.message);
+    cell_load(&cell, bytes, length);
     for (;;) {
         stop();
-        cell.report->state = CELL_RUNNING;
-        serve_phase(&cell);
-        cell.report->state = CELL_DONE;
+        cell_serve_phase(&cell);
     }
 }
 
@@ -568,6 +582,8 @@ int main(int count, char **arguments)
     }
     if (target && target->open && strcmp(arguments[1], "run") == 0 && count == 4)
         serve(&arena, target, arguments[3]);
+    if (target && target->renew && strcmp(arguments[1], "stay") == 0 && count == 3)
+        stay_serve(&arena, target);
     if (target && target->open && strcmp(arguments[1], "trace") == 0 && count == 5) {
         struct error error = {0};
         return trace_run(&arena, target, arguments[3], arguments[4], &error) ? STATUS_GOOD

@@ -7,10 +7,15 @@
 #include "runtime/cell.h"
 #include "target/target.h"
 
+enum { CELL_MAX_SOURCE = 64 << 20 };
+
+enum { STATUS_GOOD, STATUS_REFUSED, STATUS_UNUSABLE };
+
 struct cell {
     const struct cell_control *control;
     struct cell_report *report;
     const struct cell_program *program;
+    size_t program_bytes;
     const struct cell_step *steps;
     const struct cell_argument *arguments;
     const struct cell_buffer *buffers;
@@ -35,10 +40,25 @@ static inline const struct cell_region *cell_region_of(const struct cell *cell, 
  * failed. */
 bool cell_fail(struct cell *cell, int kind, const struct error *error);
 
+/* Says why in the report, and ends. */
+_Noreturn void cell_give_up(struct cell *cell, const char *message);
+/* Faults are written down there, and end the process. */
+void cell_catch_faults(struct cell_report *report);
+/* Maps the files of a launch and closes them, but for the object. */
+void cell_map(struct cell *cell, const int *files);
+/* On the device, for all slots. */
+void cell_take_memory(struct cell *cell);
+void cell_load(struct cell *cell, const char *bytes, size_t length);
+/* Does what the control block asks for. */
+void cell_serve_phase(struct cell *cell);
 /* The program of a cell: the arrays behind its head. */
 void cell_take_program(struct cell *cell, const struct cell_program *program);
 /* The steps of one call. */
 bool cell_call(struct cell *cell, int slot, struct error *error);
+
+/* ---- one that stays (stay.c) ---- */
+
+_Noreturn void stay_serve(struct arena *arena, const struct target *target);
 
 /* ---- measuring (probe.c) ---- */
 

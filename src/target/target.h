@@ -83,6 +83,13 @@ struct target_product {
     bool a_transposed, b_transposed;
 };
 
+/* What a driver handed out and is to be given back: for the files of targets. */
+struct target_handles {
+    uintptr_t *at;
+    size_t count, room;
+};
+bool target_handles_add(struct target_handles *handles, uintptr_t handle, struct error *error);
+
 struct target;
 
 struct device { /* opened; owned by whoever opened it */
@@ -104,6 +111,9 @@ struct target {
     /* Opens the first device. False with MISSING_TOOL and a hint when there is none. */
     bool (*open)(struct device *device, struct error *error);
     void (*close)(struct device *device);
+    /* Optional: gives back all memory and forgets what was loaded, as if it had just been opened.
+     */
+    bool (*renew)(struct device *device, struct error *error);
     void (*describe)(struct device *device, struct target_facts *facts);
     /*
      * Compiles; that it does not compile is an answer (build->done). The device may be NULL where

@@ -95,6 +95,10 @@ DEFINE(cuModuleLoadData, (void **module, const void *image))
 {
     return *module = &lost, memcmp(image, "\177ELF", 4) == 0 ? 0 : NO_BINARY;
 }
+DEFINE(cuModuleUnload, (void *module))
+{
+    return (void)module, 0;
+}
 DEFINE(cuModuleGetFunction, (void **function, void *module, const char *name))
 {
     (void)module;
@@ -112,6 +116,10 @@ DEFINE(cuFuncSetAttribute, (void *function, int attribute, int value))
 DEFINE(cuMemAlloc_v2, (uint64_t * pointer, size_t bytes))
 {
     return *pointer = (uint64_t)(uintptr_t)malloc(bytes), 0;
+}
+DEFINE(cuMemFree_v2, (uint64_t pointer))
+{
+    return free((void *)(uintptr_t)pointer), 0;
 }
 DEFINE(cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes))
 {

@@ -43,9 +43,11 @@ enum {
     F("cuCtxSetLimit", context_limit, (int, size_t))                                               \
     F("cuCtxResetPersistingL2Cache", context_reset_cache, (void))                                  \
     F("cuModuleLoadData", module_load, (cu_handle *, const void *))                                \
+    F("cuModuleUnload", module_unload, (cu_handle))                                                \
     F("cuModuleGetFunction", module_function, (cu_handle *, cu_handle, const char *))              \
     F("cuFuncSetAttribute", function_set, (cu_handle, int, int))                                   \
     F("cuMemAlloc_v2", allocate, (cu_pointer *, size_t))                                           \
+    F("cuMemFree_v2", release, (cu_pointer))                                                       \
     F("cuMemcpyHtoD_v2", copy_up, (cu_pointer, const void *, size_t))                              \
     F("cuMemcpyDtoH_v2", copy_down, (void *, cu_pointer, size_t))                                  \
     F("cuMemcpyDtoDAsync_v2", copy_within, (cu_pointer, cu_pointer, size_t, cu_handle))            \

@@ -30,6 +30,7 @@ struct cuda {
         int64_t shared; /* asked for so far */
     } functions[MAX_FUNCTIONS];
     int function_count;
+    struct target_handles memories;
 };
 
 static bool fail(const struct cuda *cuda, struct error *error, int status, const char *what)
@@ -69,6 +70,8 @@ static void cuda_close(struct device *device)
     struct cuda *cuda = device->state;
     if (cuda && cuda->context)
         cuda->context_release(cuda->device);
+    if (cuda)
+        free(cuda->memories.at);
     free(cuda);
     device->state = NULL;
 }
@@ -203,7 +206,7 @@ static bool cuda_allocate(struct device *device, size_t bytes, struct target_mem
     cu_pointer pointer = 0;
     bool good = check(cuda, error, cuda->allocate(&pointer, bytes), "no memory on the device");
     memory->handle = (uintptr_t)pointer;
-    return good;
+    return good && target_handles_add(&cuda->memories, memory->handle, error);
 }
 
 static bool cuda_view(struct device *device, struct target_memory whole, size_t offset,
@@ -344,6 +347,22 @@ static bool cuda_replay(struct device *device, struct error *error)
                  "recorded launches cannot be launched");
 }
 
+static bool cuda_renew(struct device *device, struct error *error)
+{
+    struct cuda *cuda = device->state;
+    int status = cuda->synchronize();
+    if (cuda->graph && status == CU_SUCCESS)
+        status = cuda->graph_end(cuda->graph);
+    while (cuda->memories.count > 0 && status == CU_SUCCESS)
+        status = cuda->release(cuda->memories.at[--cuda->memories.count]);
+    if (cuda->module && status == CU_SUCCESS)
+        status = cuda->module_unload(cuda->module);
+    cuda->graph = cuda->module = NULL;
+    memset(cuda->functions, 0, sizeof *cuda->functions * (size_t)cuda->function_count);
+    cuda->function_count = 0;
+    return check(cuda, error, status, "memory of the device cannot be given back");
+}
+
 static bool cuda_begin(struct device *device, struct error *error)
 {
     struct cuda *cuda = device->state;
@@ -390,6 +409,7 @@ const struct target target_cuda = {
     .without = SANDBOX_PID,
     .open = cuda_open,
     .close = cuda_close,
+    .renew = cuda_renew,
     .describe = cuda_describe,
     .compile = cuda_compile,
     .load = cuda_load,

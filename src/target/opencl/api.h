@@ -54,9 +54,11 @@ struct cl_region {
     F(GetProgramBuildInfo, int32_t, (cl_handle, cl_handle, uint32_t, size_t, void *, size_t *))   \
     F(ReleaseProgram, int32_t, (cl_handle))                                                       \
     F(CreateKernel, cl_handle, (cl_handle, const char *, int32_t *))                              \
+    F(ReleaseKernel, int32_t, (cl_handle))                                                        \
     F(SetKernelArg, int32_t, (cl_handle, uint32_t, size_t, const void *))                         \
     F(CreateBuffer, cl_handle, (cl_handle, uint64_t, size_t, void *, int32_t *))                  \
     F(CreateSubBuffer, cl_handle, (cl_handle, uint64_t, uint32_t, const void *, int32_t *))       \
+    F(ReleaseMemObject, int32_t, (cl_handle))                                                     \
     F(EnqueueWriteBuffer, int32_t,                                                                \
       (cl_handle, cl_handle, uint32_t, size_t, size_t, const void *, uint32_t, const cl_handle *, \
        cl_handle *))                                                                              \

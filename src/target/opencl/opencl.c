@@ -25,7 +25,8 @@ struct opencl {
         cl_handle kernel;
     } kernels[MAX_KERNELS];
     int kernel_count;
-    cl_handle first, last; /* events of the launches since begin */
+    cl_handle first, last;         /* events of the launches since begin */
+    struct target_handles buffers; /* in the order they were made: parts after their wholes */
     uint64_t zero;
 };
 
@@ -111,6 +112,7 @@ static void opencl_close(struct device *device)
     if (cl->context)
         cl->ReleaseContext(cl->context);
     /* the library stays: drivers leave threads behind that run in it */
+    free(cl->buffers.at);
     free(cl);
     device->state = NULL;
 }
@@ -248,7 +250,8 @@ static bool opencl_allocate(struct device *device, size_t bytes, struct target_m
     int32_t status = CL_SUCCESS;
     cl_handle made = cl->CreateBuffer(cl->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
     memory->handle = (uintptr_t)made;
-    return made || fail(error, status, "no memory on the device");
+    return made ? target_handles_add(&cl->buffers, memory->handle, error)
+                : fail(error, status, "no memory on the device");
 }
 
 static bool opencl_view(struct device *device, struct target_memory whole, size_t offset,
@@ -260,7 +263,8 @@ static bool opencl_view(struct device *device, struct target_memory whole, size_
     cl_handle made = cl->CreateSubBuffer((cl_handle)whole.handle, CL_MEM_READ_WRITE,
                                          CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     view->handle = (uintptr_t)made;
-    return made || fail(error, status, "a part of a buffer cannot be made");
+    return made ? target_handles_add(&cl->buffers, view->handle, error)
+                : fail(error, status, "a part of a buffer cannot be made");
 }
 
 static bool opencl_write(struct device *device, struct target_memory memory, size_t offset,
@@ -369,6 +373,22 @@ static void forget_events(struct opencl *cl)
     cl->first = cl->last = NULL;
 }
 
+static bool opencl_renew(struct device *device, struct error *error)
+{
+    struct opencl *cl = device->state;
+    int32_t status = cl->Finish(cl->queue);
+    forget_events(cl);
+    for (int i = 0; i < cl->kernel_count; i++)
+        status |= cl->ReleaseKernel(cl->kernels[i].kernel);
+    while (cl->buffers.count > 0)
+        status |= cl->ReleaseMemObject((cl_handle)cl->buffers.at[--cl->buffers.count]);
+    if (cl->program)
+        status |= cl->ReleaseProgram(cl->program);
+    cl->kernel_count = 0;
+    cl->program = NULL;
+    return check(error, status, "memory of the device cannot be given back");
+}
+
 static bool opencl_begin(struct device *device, struct error *error)
 {
     (void)error;
@@ -411,6 +431,7 @@ const struct target target_opencl = {
     .writable = writable,
     .open = opencl_open,
     .close = opencl_close,
+    .renew = opencl_renew,
     .describe = opencl_describe,
     .compile = opencl_compile,
     .load = opencl_load,
