@@ -128,12 +128,16 @@ static struct limit_rule rule_of(int bits, double length)
     return rule;
 }
 
+double limit_longest(struct arena *arena, const struct ir_binding *binding)
+{
+    const struct ir_part *part = binding->part;
+    return longest_reduction(arena, binding, part->stages, part->stage_count);
+}
+
 struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
                                   const struct ir_binding *binding)
 {
-    const struct ir_part *part = binding->part;
-    return rule_of(limit_class_bits(task->accuracy),
-                   longest_reduction(arena, binding, part->stages, part->stage_count));
+    return rule_of(limit_class_bits(task->accuracy), limit_longest(arena, binding));
 }
 
 /* ---- the same in words ---- */

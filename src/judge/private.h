@@ -187,6 +187,8 @@ enum { COARSE_BITS = 11 }; /* classes of so few bits are close to the next lesse
 int limit_class_bits(const char *accuracy);
 struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
                                   const struct ir_binding *binding);
+/* How many values the longest reduction combines. */
+double limit_longest(struct arena *arena, const struct ir_binding *binding);
 /* From how far each element moved when the inputs did, to how far off it may be. */
 void limit_settle(const struct limit_rule *rule, const struct array *expected, double *limits);
 

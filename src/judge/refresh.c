@@ -39,24 +39,14 @@ static double loosest_limit(const struct draw *draw, int output)
     return 2 * loosest;
 }
 
-/* The array and its first elements once more, as the oracle sees it and as a kernel does. */
-static void extend(struct arena *arena, const struct array *array, int64_t more, struct array *out,
-                   char **encoded)
+/* The array and its first elements once more, as a kernel sees it. */
+static char *extend(struct arena *arena, const struct array *array, int64_t more)
 {
-    *out = *array;
-    out->count += more;
-    array_alloc(arena, out);
-    size_t whole = (size_t)array->count, rest = (size_t)more;
-    if (out->floats) {
-        memcpy(out->floats, array->floats, whole * sizeof *out->floats);
-        memcpy(out->floats + whole, array->floats, rest * sizeof *out->floats);
-    } else {
-        memcpy(out->integers, array->integers, whole * sizeof *out->integers);
-        memcpy(out->integers + whole, array->integers, rest * sizeof *out->integers);
-    }
-    *encoded = arena_alloc(arena, (whole + rest) * dtype_bytes(array->dtype) + 1);
-    array_encode(out, *encoded);
-    out->count = array->count;
+    size_t width = dtype_bytes(array->dtype), whole = (size_t)array->count * width;
+    char *encoded = arena_alloc(arena, whole + (size_t)more * width + 1);
+    array_encode(array, encoded);
+    memcpy(encoded + whole, encoded, (size_t)more * width);
+    return encoded;
 }
 
 struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_binding *binding,
@@ -72,7 +62,6 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
                                   .draw_count = draw_count,
                                   .memory = oracle_memory_available() / 2,
                                   .encoded = arena_array(arena, count, sizeof *pool->encoded),
-                                  .inputs = arena_array(arena, count, sizeof *pool->inputs),
                                   .limits = arena_array(arena, count, sizeof *pool->limits)};
     for (int i = 0; i < part->input_count; i++) {
         int64_t elements = draws[0].inputs[i].count;
@@ -81,8 +70,7 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
         bool turns = elements > 1 && !(properties & fixed);
         pool->turns[i] = !turns ? 1 : elements < MOST_TURNS ? elements : MOST_TURNS;
         for (int d = 0; d < draw_count; d++)
-            extend(arena, &draws[d].inputs[i], pool->turns[i] - 1, &pool->inputs[d][i],
-                   &pool->encoded[d][i]);
+            pool->encoded[d][i] = extend(arena, &draws[d].inputs[i], pool->turns[i] - 1);
     }
     for (int d = 0; d < draw_count; d++)
         for (int o = 0; o < part->output_count; o++)
@@ -156,7 +144,7 @@ static const char *window_of(const struct refresh_pool *pool, const struct refre
 {
     if (pool->drawn)
         return pool->drawn->views[state->draw][input] + state->turn[input] * DRAWN_TURN;
-    size_t width = dtype_bytes(pool->inputs[state->draw][input].dtype);
+    size_t width = dtype_bytes(pool->draws[state->draw].inputs[input].dtype);
     return pool->encoded[state->draw][input] + (size_t)state->turn[input] * width;
 }
 
@@ -220,39 +208,9 @@ struct looking {
     struct refresh *refresh;
     struct arena arena;
     int slot;
-    struct oracle_points *points; /* opened when first needed */
     const void *outputs[CELL_MAX_TENSORS];
     struct error *fault;
 };
-
-static struct looking look_at(struct refresh *refresh, int slot, struct error *fault)
-{
-    struct looking looking = {.refresh = refresh, .slot = slot, .fault = fault};
-    *fault = (struct error){0};
-    worker_output_pointers(refresh->worker, slot, looking.outputs);
-    return looking;
-}
-
-/* The oracle over the inputs the slot was given. */
-static bool open_points(struct looking *looking)
-{
-    const struct refresh_pool *pool = looking->refresh->pool;
-    const struct refresh_state *state = &looking->refresh->slots[looking->slot];
-    const struct ir_part *part = pool->binding->part;
-    struct oracle_options options = {.exact_outputs = true, .memory = pool->memory};
-    struct array *inputs =
-        arena_array(&looking->arena, (size_t)part->input_count + 1, sizeof *inputs);
-    for (int i = 0; i < part->input_count; i++) {
-        inputs[i] = pool->inputs[state->draw][i];
-        if (inputs[i].floats)
-            inputs[i].floats += state->turn[i];
-        else
-            inputs[i].integers += state->turn[i];
-    }
-    looking->points =
-        oracle_points_open(&looking->arena, pool->binding, inputs, &options, looking->fault);
-    return looking->points != NULL;
-}
 
 /* Whether an element is what it should be, given what that is. */
 static bool is_close(const struct looking *looking, int output, int64_t element,
@@ -270,18 +228,6 @@ static bool is_close(const struct looking *looking, int output, int64_t element,
            fabs(got - value->number) <= limit;
 }
 
-static bool point_is_right(struct looking *looking, int output, int64_t element)
-{
-    const struct array *shape = &looking->refresh->pool->draws[0].expected[output];
-    int64_t index[IR_MAX_RANK], rest = element;
-    for (int d = shape->rank; d-- > 0; rest /= shape->dims[d])
-        index[d] = rest % shape->dims[d];
-    struct ir_value value;
-    return (looking->points || open_points(looking)) &&
-           oracle_point(looking->points, output, index, &value, looking->fault) &&
-           is_close(looking, output, element, &value);
-}
-
 /* Whether the bytes of an element are what they were filled with. */
 static bool is_untouched(const struct looking *looking, int output, int64_t element)
 {
@@ -295,10 +241,9 @@ static bool is_untouched(const struct looking *looking, int output, int64_t elem
     return true;
 }
 
-/* ---- the same where the case is large ---- */
-
 /* Some elements of each output, chosen now, and fetched where a device has them. */
-static int64_t choose_places(struct looking *looking, int points, struct oracle_place *places)
+static int64_t choose_places(struct looking *looking, int points, bool edges,
+                             struct oracle_place *places)
 {
     struct refresh *refresh = looking->refresh;
     int64_t count = 0;
@@ -306,10 +251,9 @@ static int64_t choose_places(struct looking *looking, int points, struct oracle_
         int64_t total = refresh->pool->draws[0].expected[o].count;
         for (int p = 0; p < points && total > 0; p++)
             places[count++] = (struct oracle_place){
-                o, p == 0 && points > 2 ? 0
-                   : p == 1 && points > 2
-                       ? total - 1
-                       : (int64_t)random_below(refresh->random, (uint64_t)total)};
+                o, p == 0 && edges   ? 0
+                   : p == 1 && edges ? total - 1
+                                     : (int64_t)random_below(refresh->random, (uint64_t)total)};
     }
     if (!refresh->worker->drawn || worker_fetch(refresh->worker, looking->slot, places, count))
         return count;
@@ -317,14 +261,34 @@ static int64_t choose_places(struct looking *looking, int points, struct oracle_
     return -1;
 }
 
-static bool places_are_right(struct looking *looking, const struct oracle_place *places,
-                             int64_t count)
+/* The oracle over the inputs the slot was given. */
+static bool evaluate(struct looking *looking, const struct oracle_place *places, int64_t count,
+                     struct ir_value *values)
 {
     const struct refresh_pool *pool = looking->refresh->pool;
     const struct refresh_state *state = &looking->refresh->slots[looking->slot];
+    if (pool->drawn)
+        return sample_values(pool->sampling, pool->binding, pool->drawn, state->draw, state->turn,
+                             places, count, values, looking->fault);
+    const struct ir_part *part = pool->binding->part;
+    struct oracle_options options = {.exact_outputs = true, .memory = pool->memory};
+    struct array *inputs =
+        arena_array(&looking->arena, (size_t)part->input_count + 1, sizeof *inputs);
+    for (int i = 0; i < part->input_count; i++) {
+        inputs[i] = pool->draws[state->draw].inputs[i];
+        inputs[i].floats = NULL;
+        inputs[i].integers = NULL;
+        inputs[i].raw = window_of(pool, state, i);
+    }
+    return oracle_sample(pool->slice, pool->binding, inputs, places, count, values, &options,
+                         looking->fault);
+}
+
+static bool places_are_right(struct looking *looking, const struct oracle_place *places,
+                             int64_t count)
+{
     struct ir_value *values = arena_array(&looking->arena, (size_t)count + 1, sizeof *values);
-    if (!sample_values(pool->sampling, pool->binding, pool->drawn, state->draw, state->turn, places,
-                       count, values, looking->fault))
+    if (!evaluate(looking, places, count, values))
         return false;
     for (int64_t p = 0; p < count; p++)
         if (!is_close(looking, places[p].output, places[p].element, &values[p]))
@@ -332,14 +296,16 @@ static bool places_are_right(struct looking *looking, const struct oracle_place 
     return true;
 }
 
-static bool look_drawn(struct refresh *refresh, int slot, int points, bool compare,
-                       struct error *fault)
+/* Whether elements chosen now are right; without `compare`, those that are as they were before. */
+static bool look(struct refresh *refresh, int slot, int points, bool compare, struct error *fault)
 {
-    struct looking looking = look_at(refresh, slot, fault);
+    struct looking looking = {.refresh = refresh, .slot = slot, .fault = fault};
     size_t outputs = (size_t)refresh->pool->binding->part->output_count;
+    *fault = (struct error){0};
+    worker_output_pointers(refresh->worker, slot, looking.outputs);
     struct oracle_place *places =
         arena_array(&looking.arena, outputs * (size_t)points + 1, sizeof *places);
-    int64_t count = choose_places(&looking, points, places), kept = 0;
+    int64_t count = choose_places(&looking, points, compare && points > 2, places), kept = 0;
     for (int64_t p = 0; p < count; p++)
         if (compare || is_untouched(&looking, places[p].output, places[p].element))
             places[kept++] = places[p];
@@ -348,44 +314,12 @@ static bool look_drawn(struct refresh *refresh, int slot, int points, bool compa
     return right;
 }
 
-/* ---- what is asked of both ---- */
-
 bool refresh_written(struct refresh *refresh, int slot, struct error *fault)
 {
-    if (refresh->pool->drawn)
-        return look_drawn(refresh, slot, GLANCES, false, fault);
-    const struct ir_part *part = refresh->pool->binding->part;
-    struct looking looking = look_at(refresh, slot, fault);
-    bool right = true;
-    for (int o = 0; right && o < part->output_count; o++) {
-        int64_t total = refresh->pool->draws[0].expected[o].count;
-        for (int g = 0; right && g < GLANCES && total > 0; g++) {
-            int64_t element = (int64_t)random_below(refresh->random, (uint64_t)total);
-            right = !is_untouched(&looking, o, element) || point_is_right(&looking, o, element);
-        }
-    }
-    arena_release(&looking.arena);
-    return right;
+    return look(refresh, slot, GLANCES, false, fault);
 }
 
 bool refresh_compare(struct refresh *refresh, int slot, int points, struct error *fault)
 {
-    if (refresh->pool->drawn)
-        return look_drawn(refresh, slot, points, true, fault);
-    const struct ir_part *part = refresh->pool->binding->part;
-    struct looking looking = look_at(refresh, slot, fault);
-    bool right = true;
-    for (int o = 0; right && o < part->output_count; o++) {
-        int64_t total = refresh->pool->draws[0].expected[o].count;
-        for (int p = 0; right && p < points && total > 0; p++) {
-            bool edges = points > 2;
-            int64_t element = p == 0 && edges ? 0
-                              : p == 1 && edges
-                                  ? total - 1
-                                  : (int64_t)random_below(refresh->random, (uint64_t)total);
-            right = point_is_right(&looking, o, element);
-        }
-    }
-    arena_release(&looking.arena);
-    return right;
+    return look(refresh, slot, points, true, fault);
 }

@@ -366,6 +366,28 @@ static bool time_drawn(struct timing *timing, const struct task_case *task_case,
     return good;
 }
 
+/*
+ * Elements of timed calls are compared between batches, and what that takes is lost to the batches:
+ * those that depend on many others are evaluated by compiled code. The interpreter has the same
+ * bits.
+ */
+static bool time_whole(struct timing *timing, const struct task_case *task_case, int number,
+                       const struct ir_binding *binding, const struct draw *draws)
+{
+    static const double many = 16;
+    struct error ignored = {0};
+    struct oracle_slice *slice =
+        limit_longest(timing->arena, binding) >= many
+            ? oracle_slice_compile(timing->arena, task_case->program, false, &ignored)
+            : NULL;
+    struct refresh_pool *pool =
+        refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs);
+    pool->slice = slice;
+    bool good = play_pool(timing, task_case, number, binding, pool);
+    oracle_slice_close(slice);
+    return good;
+}
+
 /* More than that is made by the device: copying would take most of the time there is. */
 enum { COPIED_BYTES = 256 << 10 };
 
@@ -397,9 +419,7 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     if (sampled || slice) /* else a few elements would cost as much as all */
         return time_drawn(timing, task_case, number, binding, &room, slice, reference);
     return make_draws(timing, task_case, binding, drawn) &&
-           play_pool(timing, task_case, number, binding,
-                     refresh_pool_make(timing->arena, binding, drawn->timing, TIMING_DRAWS,
-                                       task_case->inputs));
+           time_whole(timing, task_case, number, binding, drawn->timing);
 }
 
 /* ---- getting ready ---- */
