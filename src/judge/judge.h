@@ -54,7 +54,7 @@ struct judge_resident {
     unsigned layers;
     int launches;
     bool worked;  /* something was right in it */
-    bool refused; /* it could not be started, or nothing ever was: not tried again */
+    int failures; /* so many in a row of which nothing was: then it is not tried any more */
 };
 
 void judge_resident_release(struct judge_resident *resident);

@@ -19,7 +19,10 @@
 
 #include "os/os.h"
 
-enum { MOST_LAUNCHES = 256 }; /* then a new one: drivers leak */
+enum {
+    MOST_LAUNCHES = 256, /* then a new one: drivers leak */
+    MOST_FAILURES = 8    /* a driver that is asked by many at once may refuse now and then */
+};
 
 /* ---- starting and ending ---- */
 
@@ -87,8 +90,7 @@ static bool start(struct judge_resident *resident, const struct target *target)
 
 void judge_resident_release(struct judge_resident *resident)
 {
-    bool refused = resident->refused;
-    int status;
+    int failures = resident->failures, status;
     if (resident->target) {
         struct folder folder = {resident->folder, resident->folder_lock};
         if (resident->leash >= 0)
@@ -100,7 +102,7 @@ void judge_resident_release(struct judge_resident *resident)
         folder_remove(&folder);
     }
     arena_release(&resident->arena);
-    *resident = (struct judge_resident){.refused = refused};
+    *resident = (struct judge_resident){.failures = failures};
 }
 
 bool resident_ready(struct judge_resident *resident, const struct target *target)
@@ -109,17 +111,17 @@ bool resident_ready(struct judge_resident *resident, const struct target *target
         judge_resident_release(resident);
     if (resident->target)
         return true;
-    if (resident->refused || !target->renew)
+    if (resident->failures >= MOST_FAILURES || !target->renew)
         return false;
-    resident->refused = !start(resident, target);
-    if (resident->refused)
-        judge_resident_release(resident);
-    return !resident->refused;
+    if (start(resident, target))
+        return true;
+    resident_drop(resident);
+    return false;
 }
 
 void resident_drop(struct judge_resident *resident)
 {
-    resident->refused |= !resident->worked;
+    resident->failures = resident->worked ? 0 : resident->failures + 1;
     judge_resident_release(resident);
 }
 

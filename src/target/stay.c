@@ -5,6 +5,7 @@
  * socket what is to be done (runtime/cell.h); at the first thing that goes wrong the process ends,
  * and the judge asks a cell of the usual kind.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -117,8 +118,10 @@ _Noreturn void stay_serve(struct arena *arena, const struct target *target)
 {
     struct cell cell = {0};
     struct error error = {0};
-    if (!target->open(&cell.device, &error))
+    if (!target->open(&cell.device, &error)) {
+        dprintf(STDOUT_FILENO, "%s\n", error.message);
         _exit(STATUS_UNUSABLE);
+    }
     for (;;) {
         int files[CELL_FILES], count = 0;
         bool good = true;
