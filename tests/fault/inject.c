@@ -1,7 +1,7 @@
 /*
  * Makes one system call of a program fail: the nth that it, its children or theirs make.
  *
- *   inject [--tools] [--seconds S] [--report FILE] N CHOICE PROGRAM ARGUMENT...
+ *   inject [--tools] [--few] [--seconds S] [--report FILE] N CHOICE PROGRAM ARGUMENT...
  *
  * N 0 fails nothing. CHOICE turns through the errors the call can give on a working machine: no
  * memory, no descriptors, no processes, no room, a bad disk, a signal. Calls that cannot fail are
@@ -117,7 +117,8 @@ static const struct rule rules[] = {
 /*
  * Where in a program a call is made, told by its stack: the same depth and the same instruction are
  * taken for the same place. A place counts the first time, the second, the fourth, the eighth, so
- * that a loop of a thousand turns is not a thousand faults.
+ * that a loop of a thousand turns is not a thousand faults; with --few the first time, the second,
+ * the sixteenth, the 128th.
  */
 struct place {
     long call;
@@ -128,6 +129,14 @@ struct place {
 enum { MOST_PLACES = 1 << 15 };
 
 static struct place places[MOST_PLACES];
+static bool few;
+
+static bool time_counts(long times)
+{
+    enum { EVERY_THIRD_BIT = 022222222 };
+    bool power = (times & (times - 1)) == 0;
+    return power && (!few || times == 1 || (times & EVERY_THIRD_BIT));
+}
 
 static bool place_counts(struct place wanted)
 {
@@ -141,7 +150,7 @@ static bool place_counts(struct place wanted)
             place->instruction != wanted.instruction || place->stack != wanted.stack)
             continue;
         place->times++;
-        return (place->times & (place->times - 1)) == 0;
+        return time_counts(place->times);
     }
     return true;
 }
@@ -414,13 +423,16 @@ int main(int count, char **arguments)
     for (; at < count && arguments[at][0] == '-'; at++) {
         if (strcmp(arguments[at], "--tools") == 0)
             tools = true;
+        else if (strcmp(arguments[at], "--few") == 0)
+            few = true;
         else if (strcmp(arguments[at], "--seconds") == 0 && at + 1 < count)
             seconds = (unsigned)atoi(arguments[++at]);
         else if (strcmp(arguments[at], "--report") == 0 && at + 1 < count)
             report_path = arguments[++at];
     }
     if (count - at < 3) {
-        fprintf(stderr, "inject [--tools] [--seconds S] [--report FILE] N CHOICE PROGRAM ...\n");
+        fprintf(stderr,
+                "inject [--tools] [--few] [--seconds S] [--report FILE] N CHOICE PROGRAM ...\n");
         return CANNOT;
     }
     wanted = atol(arguments[at]);
