@@ -30,7 +30,9 @@ struct session {
     const struct judge_options *options;
     struct verdict *verdicts;
     struct error *error;
-    struct candidate *candidates;
+    struct candidates candidates;
+    int checked;               /* so many of them */
+    bool right;                /* one of those, at least */
     struct compiled *compiled; /* one per kernel */
     struct ahead *ahead;
     struct yardstick yardstick;
@@ -54,11 +56,50 @@ static bool start_compiling(struct session *session)
     return true;
 }
 
+static bool check_up_to(void *context, int number)
+{
+    struct session *session = context;
+    bool good = true;
+    for (; good && session->checked <= number; session->checked++) {
+        int i = session->checked;
+        struct judging judging = {.arena = session->arena,
+                                  .task = session->task,
+                                  .options = session->options,
+                                  .source = session->sources[i],
+                                  .verdict = &session->verdicts[i],
+                                  .error = session->error,
+                                  .compiled = &session->compiled[i],
+                                  .ahead = session->ahead,
+                                  .number = i,
+                                  .yardstick = &session->yardstick,
+                                  .references = &session->references,
+                                  .draws = session->draws,
+                                  .seed = session->draws->seed};
+        good = judging_check(&judging);
+        session->candidates.at[i].compiled = session->compiled[i];
+        session->right |= good && session->verdicts[i].outcome == OUTCOME_OK;
+    }
+    return good;
+}
+
+/*
+ * Whether kernels are checked one group at a time, each when its contest comes: while one core is
+ * busy with timing, the others compile those of later groups. Not where timing has the machine to
+ * itself, nor with several cases, of which one is timed after the other.
+ */
+static bool is_checked_alongside(const struct session *session)
+{
+    int timed = 0;
+    for (int i = 0; i < session->task->case_count; i++)
+        timed += session->task->cases[i].timed;
+    return timed == 1 && session->options->threads <= 1;
+}
+
 static void session_run(void *context)
 {
     struct session *session = context;
     const struct judge_options *options = session->options;
-    bool good = true, right = false;
+    bool good = true;
     struct judge_draws *draws = session->draws;
     if (draws->task != session->task) {
         size_t cases = (size_t)session->task->case_count + 1;
@@ -70,33 +111,17 @@ static void session_run(void *context)
     const struct target *target = session->count > 0 ? device_target(session->sources[0]) : NULL;
     if (good && target)
         rival_announce(session->arena, session->task, options, target);
-    for (int i = 0; good && i < session->count; i++) {
-        struct judging judging = {.arena = session->arena,
-                                  .task = session->task,
-                                  .options = options,
-                                  .source = session->sources[i],
-                                  .verdict = &session->verdicts[i],
-                                  .error = session->error,
-                                  .compiled = &session->compiled[i],
-                                  .ahead = session->ahead,
-                                  .number = i,
-                                  .yardstick = &session->yardstick,
-                                  .references = &session->references,
-                                  .draws = draws,
-                                  .seed = draws->seed};
-        session->candidates[i].source = session->sources[i];
-        session->candidates[i].verdict = &session->verdicts[i];
-        good = judging_check(&judging);
-        session->candidates[i].compiled = session->compiled[i];
-        right |= good && session->verdicts[i].outcome == OUTCOME_OK;
-    }
     bool whole = options->only_case < 0 && options->only_draw < 0 && !options->check_only;
-    if (good && right && whole) {
+    bool waits = !whole || target || !is_checked_alongside(session);
+    while (good && session->checked < session->count && (waits || !session->right))
+        good = check_up_to(session, session->checked);
+    if (good && session->right && whole) {
         event("judge", event_string("doing", "timing"));
         good = time_kernels(session->arena, session->task, options, draws, session->seed,
-                            session->candidates, session->count, &session->yardstick,
-                            &session->references, session->error);
+                            &session->candidates, &session->yardstick, &session->references,
+                            session->error);
     }
+    good = good && check_up_to(session, session->count - 1);
     session->good = good;
 }
 
@@ -134,7 +159,16 @@ bool judge_kernels(struct arena *arena, const struct task *task,
         return false;
     struct judge_announced *announced =
         judge_is_announced(options->announced, sources, count) ? options->announced : NULL;
-    session.candidates = arena_array(arena, (size_t)count + 1, sizeof *session.candidates);
+    session.candidates = (struct candidates){
+        .at = arena_array(arena, (size_t)count + 1, sizeof *session.candidates.at),
+        .count = count,
+        .check = check_up_to,
+        .context = &session};
+    for (int i = 0; i < count; i++) {
+        verdicts[i] = (struct verdict){.outcome = OUTCOME_JUDGE_FAULT};
+        session.candidates.at[i] =
+            (struct candidate){.source = sources[i], .verdict = &verdicts[i]};
+    }
     session.compiled = announced ? announced->compiled
                                  : arena_array(arena, (size_t)count + 1, sizeof *session.compiled);
     session.ahead = announced ? announced->ahead : NULL;

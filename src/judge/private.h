@@ -112,12 +112,19 @@ struct candidate { /* a kernel on its way to a verdict */
     struct verdict *verdict;
 };
 
-/* Times the cases marked `time`, all kernels that are ok so far and the baselines against each
- * other, and fills in the verdicts. False when the judge failed. */
+struct candidates {
+    struct candidate *at;
+    int count;
+    bool (*check)(void *context, int number); /* this one and all before it; false: judge failed */
+    void *context;
+    double checking; /* seconds in `check` */
+};
+
+/* Times the cases marked `time`, all kernels that are ok and the baselines against each other, and
+ * fills in the verdicts. Kernels are checked when it is their turn. False when the judge failed. */
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
-                  struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
-                  int count, struct yardstick *yardstick, struct references *references,
-                  struct error *error);
+                  struct judge_draws *draws, uint64_t seed, struct candidates *candidates,
+                  struct yardstick *yardstick, struct references *references, struct error *error);
 
 /* ---- draws (draws.c): inputs, what is expected, how far off one may be ---- */
 

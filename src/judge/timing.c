@@ -30,8 +30,8 @@ struct timing {
     struct error *error;
     const struct target *target; /* NULL: the processor */
     struct compiled empty;
-    struct participant *judged;
-    int judged_count;
+    struct candidates *candidates;
+    struct participant *judged;   /* one per candidate; without a name: not admitted */
     struct participant *champion; /* of earlier calls; NULL: none */
     struct rival *rivals;
     int rival_count;
@@ -293,6 +293,36 @@ static bool play_group(struct timing *timing, const struct task_case *task_case,
     return true;
 }
 
+/* A candidate that is right and holds for the case; *participant stays NULL for others. False when
+ * the judge failed. */
+static bool admit(struct timing *timing, const struct task_case *task_case, int number,
+                  const struct participant **participant)
+{
+    struct candidates *candidates = timing->candidates;
+    const struct candidate *candidate = &candidates->at[number];
+    struct participant *own = &timing->judged[number];
+    double start = clock_seconds();
+    if (!candidates->check(candidates->context, number))
+        return false;
+    candidates->checking += clock_seconds() - start;
+    if (candidate->verdict->outcome != OUTCOME_OK)
+        return true;
+    if (!own->name) {
+        struct errors problems = errors_new(timing->arena);
+        struct kernel *kernel =
+            kernel_parse(timing->arena, candidate->source, ir_root(task_case->program), &problems);
+        if (!kernel)
+            return true;
+        *own = (struct participant){.name = candidate->source->name,
+                                    .compiled = candidate->compiled,
+                                    .kernel = kernel,
+                                    .verdict = candidate->verdict};
+    }
+    if (kernel_holds(own->kernel, task_case->sizes, NULL))
+        *participant = own;
+    return true;
+}
+
 /* Everybody who holds for the case, in contests of a few; the best goes on to the next. */
 static bool play_case(struct timing *timing, const struct task_case *task_case, int number,
                       struct contest contest, struct field *field)
@@ -303,13 +333,14 @@ static bool play_case(struct timing *timing, const struct task_case *task_case, 
     if (known && known->verdict->outcome == OUTCOME_OK &&
         kernel_holds(known->kernel, task_case->sizes, NULL))
         group = (struct group){.members = {known}, .count = 1, .champion = known};
-    for (int i = 0; good && i < timing->judged_count; i++) {
-        const struct participant *participant = &timing->judged[i];
-        if (participant->verdict->outcome == OUTCOME_OK &&
-            kernel_holds(participant->kernel, task_case->sizes, NULL))
+    for (int i = 0; good && i < timing->candidates->count; i++) {
+        const struct participant *participant = NULL;
+        if (!admit(timing, task_case, i, &participant))
+            return false;
+        if (participant)
             group.members[group.count++] = participant;
         bool full = group.count == CONTEST_MAX - field->baseline_count;
-        bool last = i == timing->judged_count - 1;
+        bool last = i == timing->candidates->count - 1;
         if ((!full && !last) || (group.count == 1 && group.members[0] == group.champion) ||
             group.count == 0)
             continue;
@@ -446,9 +477,8 @@ static bool make_champion(struct timing *timing, const struct ir_program *progra
     return true;
 }
 
-/* The judged kernels that are right so far, then the baselines, then the empty kernel. */
-static bool make_everybody(struct timing *timing, const struct candidate *candidates, int count,
-                           const struct ir_program *program)
+/* Room for the judged kernels, the baselines, the empty kernel. */
+static bool make_everybody(struct timing *timing, const struct ir_program *program)
 {
     static const struct source empty = {"empty.c", empty_kernel, sizeof empty_kernel - 1};
     const char *const *names = judge_baseline_names(timing->arena, timing->task, timing->options);
@@ -456,20 +486,9 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
     int baselines = 0;
     while (names[baselines])
         baselines++;
-    timing->judged = arena_array(timing->arena, (size_t)count + 1, sizeof *timing->judged);
+    timing->judged =
+        arena_array(timing->arena, (size_t)timing->candidates->count + 1, sizeof *timing->judged);
     timing->rivals = arena_array(timing->arena, (size_t)baselines + 1, sizeof *timing->rivals);
-    for (int i = 0; i < count; i++) {
-        struct errors problems = errors_new(timing->arena);
-        struct kernel *kernel =
-            kernel_parse(timing->arena, candidates[i].source, ir_root(program), &problems);
-        if (kernel && candidates[i].verdict->outcome == OUTCOME_OK)
-            timing->judged[timing->judged_count++] =
-                (struct participant){.name = candidates[i].source->name,
-                                     .compiled = candidates[i].compiled,
-                                     .kernel = kernel,
-                                     .verdict = candidates[i].verdict};
-    }
-    timing->target = count > 0 ? device_target(candidates[0].source) : NULL;
     if (!make_champion(timing, program))
         return false;
     for (int i = 0; i < baselines; i++)
@@ -485,8 +504,6 @@ static bool make_everybody(struct timing *timing, const struct candidate *candid
 /* All of it, in a struct so that it can run inside memory_try. */
 struct timing_call {
     struct timing *timing;
-    const struct candidate *candidates;
-    int count;
     bool good;
 };
 
@@ -512,35 +529,40 @@ static bool has_room(const struct timing *timing, const struct task_case *task_c
     return fits;
 }
 
+/* Whether a kernel, of those that are checked so far, was right in the case. */
+static bool any_right(const struct candidates *candidates, int number)
+{
+    for (int c = 0; c < candidates->count; c++) {
+        const struct verdict *verdict = candidates->at[c].verdict;
+        if (number < verdict->case_count && verdict->cases[number].outcome == OUTCOME_OK)
+            return true;
+    }
+    return false;
+}
+
 static void time_cases(void *context)
 {
     struct timing_call *call = context;
-    const struct task *task = call->timing->task;
+    struct timing *timing = call->timing;
     const struct ir_program *program = NULL;
     bool good = true;
-    for (int i = 0; good && i < task->case_count; i++) {
-        const struct task_case *task_case = &task->cases[i];
-        bool right = false;
-        for (int c = 0; c < call->count; c++)
-            right |= i < call->candidates[c].verdict->case_count &&
-                     call->candidates[c].verdict->cases[i].outcome == OUTCOME_OK;
-        call->timing->target = call->count > 0 ? device_target(call->candidates[0].source) : NULL;
-        if (!task_case->timed || !right || !has_room(call->timing, task_case) ||
-            (program && program != task_case->program))
+    for (int i = 0; good && i < timing->task->case_count; i++) {
+        const struct task_case *task_case = &timing->task->cases[i];
+        if (!task_case->timed || !any_right(timing->candidates, i) ||
+            !has_room(timing, task_case) || (program && program != task_case->program))
             continue; /* another rank is another kernel */
         if (!program) {
             program = task_case->program;
-            good = make_everybody(call->timing, call->candidates, call->count, program);
+            good = make_everybody(timing, program);
         }
-        good = good && time_case(call->timing, task_case, i);
+        good = good && time_case(timing, task_case, i);
     }
     call->good = good;
 }
 
 bool time_kernels(struct arena *arena, const struct task *task, const struct judge_options *options,
-                  struct judge_draws *draws, uint64_t seed, const struct candidate *candidates,
-                  int count, struct yardstick *yardstick, struct references *references,
-                  struct error *error)
+                  struct judge_draws *draws, uint64_t seed, struct candidates *candidates,
+                  struct yardstick *yardstick, struct references *references, struct error *error)
 {
     struct timing timing = {.yardstick = yardstick,
                             .references = references,
@@ -549,8 +571,10 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
                             .options = options,
                             .draws = draws,
                             .seed = seed,
+                            .candidates = candidates,
+                            .target = device_target(candidates->at[0].source),
                             .error = error};
-    struct timing_call call = {&timing, candidates, count, false};
+    struct timing_call call = {&timing, false};
     double start = clock_seconds();
     if (options->samples && !(timing.samples = fopen(options->samples, "we")))
         return error_system(error, ERROR_CANNOT_WRITE, "could not write %s", options->samples);
@@ -560,9 +584,10 @@ bool time_kernels(struct arena *arena, const struct task *task, const struct jud
     compiled_release(&timing.empty);
     if (timing.champion)
         compiled_release(&timing.champion->compiled);
-    for (int i = 0; i < count; i++) {
-        candidates[i].verdict->time_seconds = clock_seconds() - start;
-        candidates[i].verdict->outside_seconds = timing.outside;
+    for (int i = 0; i < candidates->count; i++) {
+        struct verdict *verdict = candidates->at[i].verdict;
+        verdict->time_seconds = clock_seconds() - start - candidates->checking;
+        verdict->outside_seconds = timing.outside;
     }
     bool written = !timing.samples || fclose(timing.samples) == 0;
     if (!enough)
