@@ -65,6 +65,26 @@ static const char *hash_plan(struct survey *survey, const struct plan *plan)
     return arena_string(survey->arena, hash);
 }
 
+/*
+ * The best are compared once more in a contest of their own, and baselines differ from contest to
+ * contest. So their speed is told by the one all others were timed beside: else sixteen rows of a
+ * table would be on another scale than the rest.
+ */
+static void anchor_finalists(const struct judging *judging, const struct source *const *kernels,
+                             int count, struct search_judgement *judgements)
+{
+    int anchor = -1;
+    for (int i = 0; i < count && judging->champion; i++)
+        if (strcmp(kernels[i]->text, judging->champion->text) == 0)
+            anchor = i;
+    for (int i = 0; i < count && anchor >= 0; i++) {
+        const double *against = judgements[i].against;
+        double ratio = i == anchor ? 1 : against ? against[anchor] : NAN;
+        if (judgements[i].fitness > 0 && ratio > 0)
+            judgements[i].fitness = judging->champion_fitness * ratio;
+    }
+}
+
 /* What binaries are made of does not outlive a batch: it is copied. */
 static bool judge_and_note(void *context, struct arena *arena, const struct source *const *kernels,
                            struct plan *const *plans, int count, bool finalists,
@@ -74,6 +94,8 @@ static bool judge_and_note(void *context, struct arena *arena, const struct sour
     if (!judging_judge(&survey->judging, arena, kernels, plans, count, finalists, judgements,
                        error))
         return false;
+    if (finalists)
+        anchor_finalists(&survey->judging, kernels, count, judgements);
     for (int i = 0; i < count; i++) {
         const struct search_judgement *judgement = &judgements[i];
         const struct binary_facts *binary = judgement->verdict->binary, *noted = NULL;

@@ -40,7 +40,7 @@ struct diagnose_clocks diagnose_clocks(const struct diagnose_subject *subject);
 /*
  * What the diagnosis of a plan says about changing it so (an action as proposals have it:
  * "row.lanes 8 -> 16; row.unroll 2 -> 4"): above 0, that would help; below, it would not; 0:
- * nothing. Between -2 and 2.
+ * nothing. Between -3 and 3.
  */
 double diagnose_advice(const struct diagnosis *diagnosis, const char *action);
 /* As an object of JSON. */

@@ -11,7 +11,10 @@
 
 #include "diagnose/private.h"
 
-enum { CLOSE = 80 }; /* percent of a floor that counts as reached */
+enum {
+    CLOSE = 80,     /* percent of a floor that counts as reached */
+    REGISTERS = 16, /* a loop that puts aside as many vectors as there may be has far too many */
+};
 
 static double peak(const struct diagnose_subject *subject)
 {
@@ -81,7 +84,7 @@ static bool judge_binary(const struct diagnose_subject *subject, struct diagnosi
     if (binary->scalar > 2 * binary->vector) {
         diagnosis->pattern = "scalar";
         diagnosis_action(diagnosis, "vectorise the innermost loop");
-    } else if (binary->spills * 5 > work) {
+    } else if (binary->spills * 5 > work || binary->spills > REGISTERS * binary->loops) {
         diagnosis->pattern = "spills";
         diagnosis_fact(diagnosis, "spills in loops", binary->spills, "");
         diagnosis_action(diagnosis, "make the register tile smaller");
@@ -95,6 +98,7 @@ static bool judge_binary(const struct diagnose_subject *subject, struct diagnosi
         diagnosis_action(diagnosis, "let lanes run along the index with unit stride, or pack");
     } else if (binary->vector > 0 && binary->vector_bits < subject->vector_bits) {
         diagnosis->pattern = "narrow";
+        diagnosis->reach = (double)subject->vector_bits / binary->vector_bits;
         diagnosis_action(diagnosis, "let vectors be as wide as the machine's");
     } else if (binary->divisions * 8 > work) {
         diagnosis->pattern = "divisions";

@@ -34,8 +34,10 @@ struct term {
 
 struct belief_set belief_new(struct arena *arena)
 {
-    return (struct belief_set){
-        arena, map_new(arena), {MODEL_MEAN, MODEL_VARIANCE}, {ADVICE_MEAN, ADVICE_VARIANCE}};
+    return (struct belief_set){.arena = arena,
+                               .values = map_new(arena),
+                               .model = {.mean = MODEL_MEAN, .variance = MODEL_VARIANCE},
+                               .advice = {.mean = ADVICE_MEAN, .variance = ADVICE_VARIANCE}};
 }
 
 static struct belief *find(struct belief_set *set, const char *class, const char *what,
@@ -115,6 +117,29 @@ struct belief belief_guess(struct belief_set *set, const struct belief_step *ste
         guess.variance += terms[i].factor * terms[i].factor * terms[i].belief->variance;
     }
     return guess;
+}
+
+void belief_draw_anew(struct belief_set *set)
+{
+    set->drawing++;
+}
+
+double belief_draw(struct belief_set *set, const struct belief_step *step, double curiosity,
+                   struct random *random)
+{
+    struct term terms[TERMS + 2];
+    double sum = 0;
+    int count = terms_of(set, step, terms);
+    for (int i = 0; i < count; i++) {
+        struct belief *belief = terms[i].belief;
+        if (belief->drawing != set->drawing) {
+            belief->drawing = set->drawing;
+            belief->drawn =
+                belief->mean + curiosity * sqrt(belief->variance) * random_normal(random);
+        }
+        sum += terms[i].factor * belief->drawn;
+    }
+    return sum;
 }
 
 void belief_learn(struct belief_set *set, const struct belief_step *step, double log_gain,

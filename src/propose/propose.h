@@ -28,6 +28,10 @@ struct propose_view {
     const struct plan *mate;           /* another plan of the same program, or NULL */
     const struct diagnosis *diagnosis; /* of the parent; NULL: none */
     struct random *random;
+    /* Of the parent, where they are known already: the hash of the plan, or NULL, and the seconds
+     * that are predicted for it, or 0. */
+    const char *hash;
+    double seconds;
 };
 
 enum { PROPOSE_MOST = 64 };

@@ -45,6 +45,7 @@ struct diagnosis {
     int fact_count;
     const char *actions[DIAGNOSIS_ACTIONS]; /* what would help, most promising first */
     int action_count;
+    double reach; /* times as wide its vectors might be; 0: not known */
 };
 
 /* ---- runs and candidates ---- */

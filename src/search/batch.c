@@ -12,7 +12,7 @@
 /* ---- order ---- */
 
 /* How much of the doubt about a guess is taken for hope; what a parent that is wrong counts. */
-static const double CURIOSITY = 0.7, LOST = -3;
+static const double CURIOSITY = 0.4, LOST = -3;
 static const double FAULTY = -1.1;
 
 static struct belief_step step_from(const struct search *search, const struct search_node *parent,
@@ -38,10 +38,8 @@ void search_order(struct search *search, const struct search_node *parent,
             continue;
         }
         struct belief_step step = step_from(search, parent, proposal->key, proposal->promise);
-        struct belief guess = belief_guess(&search->beliefs, &step);
         /* Drawn, not the mean: what nobody knows much about gets its turn. */
-        scores[i] =
-            before + guess.mean + CURIOSITY * sqrt(guess.variance) * random_normal(&search->random);
+        scores[i] = before + belief_draw(&search->beliefs, &step, CURIOSITY, &search->random);
         if (know && know_never(know, class, proposal->key))
             scores[i] = -INFINITY;
     }

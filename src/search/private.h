@@ -52,6 +52,18 @@ void search_announce(struct search *search, struct search_node *const *nodes, in
  * -infinity: it never worked. */
 void search_order(struct search *search, const struct search_node *parent,
                   struct proposal *proposals, int count, double *scores);
+
+struct search_hope { /* a proposal, and what is hoped of it: see search_order */
+    struct search_choice choice;
+    struct proposal proposal;
+    double score;
+};
+struct search_hopes VECTOR(struct search_hope);
+
+/* The best of the hopes joined by others about the same parent, where more is hoped of all together
+ * (combine.c). */
+void search_combine(struct search *search, const struct skeleton_program *program,
+                    struct search_hopes *hopes, struct search_hope *best);
 /* A child was judged: what its step was worth. */
 void search_believe(struct search *search, const struct search_node *node);
 /* The best so far, before anything is compared once more: what is hardly faster than what had the

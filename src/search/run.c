@@ -71,14 +71,9 @@ bool search_may_try(const struct search *search, const char *hash)
     return !options->allows || options->allows(options->replay, hash);
 }
 
-struct found { /* the most hopeful of the proposals looked at */
-    struct search_choice choice;
-    struct proposal proposal;
-    double score;
-};
-
 /* One expert about one parent. False: the policy has nobody to ask about. */
-static bool ask(struct search *search, const struct skeleton_program *program, struct found *found)
+static bool ask(struct search *search, const struct skeleton_program *program,
+                struct search_hopes *hopes)
 {
     const struct search_options *options = search->options;
     struct search_choice choice;
@@ -99,7 +94,10 @@ static bool ask(struct search *search, const struct skeleton_program *program, s
                                 .mate = choice.mate ? choice.mate->plan : NULL,
                                 .diagnosis =
                                     options->no_diagnosis ? &none : &choice.parent->diagnosis,
-                                .random = &search->random};
+                                .random = &search->random,
+                                .hash = choice.parent->hash};
+    if (!options->propose) /* a replay asks once, and remembers */
+        view.seconds = skeleton_predict(program, choice.parent->plan).seconds;
     int count = options->propose ? options->propose(options->replay, choice.expert, &view,
                                                     proposals, PROPOSE_MOST)
                                  : experts[choice.expert]->propose(&view, proposals, ASKED);
@@ -118,8 +116,8 @@ static bool ask(struct search *search, const struct skeleton_program *program, s
             continue;
         }
         news = true;
-        if (scores[i] > found->score)
-            *found = (struct found){choice, proposals[i], scores[i]};
+        struct search_hope hope = {choice, proposals[i], scores[i]};
+        vector_push(program->arena, hopes, hope);
     }
     unsigned char *dry = &choice.parent->dry[choice.expert];
     *dry = (unsigned char)(news ? 0 : *dry + (*dry < UCHAR_MAX));
@@ -127,7 +125,7 @@ static bool ask(struct search *search, const struct skeleton_program *program, s
 }
 
 static struct search_node *add_found(struct search *search, struct arena *scratch,
-                                     const struct found *found)
+                                     const struct search_hope *found)
 {
     const struct search_choice *choice = &found->choice;
     const struct proposal *proposal = &found->proposal;
@@ -153,17 +151,24 @@ static struct search_node *add_found(struct search *search, struct arena *scratc
     return node;
 }
 
-/* Several are asked, and the most hopeful proposal is taken. False: there is nobody to ask. */
+/* Several are asked, and the most hopeful proposal is taken, with what goes well with it. False:
+ * there is nobody to ask. */
 static bool propose_node(struct search *search, struct arena *scratch, struct search_node **node)
 {
-    struct found found = {.score = -INFINITY};
+    struct search_hopes hopes = {0};
+    struct search_hope best = {.score = -INFINITY};
     struct skeleton_program program = *search->program;
-    int asks = search->options->policy->blind ? 1 : ASKS;
+    bool blind = search->options->policy->blind, anybody = false;
     program.arena = scratch;
-    bool anybody = false;
-    for (int i = 0; i < asks; i++)
-        anybody |= ask(search, &program, &found);
-    *node = found.score > -INFINITY ? add_found(search, scratch, &found) : NULL;
+    belief_draw_anew(&search->beliefs);
+    for (int i = 0; i < (blind ? 1 : ASKS); i++)
+        anybody |= ask(search, &program, &hopes);
+    for (size_t i = 0; i < hopes.count; i++)
+        if (hopes.at[i].score > best.score)
+            best = hopes.at[i];
+    if (hopes.count && !blind)
+        search_combine(search, &program, &hopes, &best);
+    *node = hopes.count ? add_found(search, scratch, &best) : NULL;
     return anybody;
 }
 

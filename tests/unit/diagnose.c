@@ -58,6 +58,12 @@ TEST(diagnose_sees_narrow_vectors)
 {
     struct binary_facts narrow = {.read = true, .loops = 1, .vector = 10, .vector_bits = 128};
     CHECK_STR(ask(1e6, 1e6, &narrow).pattern, "narrow");
+    CHECK(ask(1e6, 1e6, &narrow).reach == 2);
+    struct binary_facts crowded = {
+        .read = true, .loops = 3, .vector = 1000, .vector_bits = 256, .spills = 49};
+    CHECK_STR(ask(1e6, 1e6, &crowded).pattern, "spills");
+    crowded.spills = 48;
+    CHECK_STR(ask(1e6, 1e6, &crowded).pattern, "");
     narrow.vector_bits = 256;
     CHECK_STR(ask(1e6, 1e6, &narrow).pattern, "");
     arena_release(&arena);
@@ -87,6 +93,13 @@ TEST(diagnose_says_which_changes_would_help)
     CHECK(diagnose_advice(&spills, "contract.tile.m 14 -> 6") > 0);
     CHECK(diagnose_advice(&spills, "row.lanes 32 -> 8; row.unroll 2 -> 4") == 0);
     CHECK(diagnose_advice(&spills, "row.keep no -> 4096") == 0);
+    struct diagnosis narrow = {.class = DIAGNOSIS_INSTRUCTION, .pattern = "narrow", .reach = 2};
+    CHECK(diagnose_advice(&narrow, "row.lanes 4 -> 8") > 0);
+    CHECK(diagnose_advice(&narrow, "row.lanes 4 -> 16") < 0); /* wider than the machine's */
+    CHECK(diagnose_advice(&narrow, "row.lanes 4 -> 2") < 0);
+    struct diagnosis waits = {.class = DIAGNOSIS_LATENCY, .pattern = ""};
+    CHECK(diagnose_advice(&waits, "contract.tile.m 1 -> 6") >
+          diagnose_advice(&waits, "map.divide exact -> reciprocal"));
     struct diagnosis divisions = {.class = DIAGNOSIS_INSTRUCTION, .pattern = "divisions"};
     CHECK(diagnose_advice(&divisions, "map.divide exact -> reciprocal") > 0);
     CHECK(diagnose_advice(&divisions, "map.divide reciprocal -> exact") < 0);
@@ -96,7 +109,7 @@ TEST(diagnose_says_which_changes_would_help)
         ". -> . -> ."};
     for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
         CHECK(diagnose_advice(&none, any[i]) == 0);
-        CHECK(fabs(diagnose_advice(&spills, any[i])) <= 2);
+        CHECK(fabs(diagnose_advice(&spills, any[i])) <= 3);
     }
 }
 

@@ -78,6 +78,33 @@ TEST(belief_learns_whom_to_trust)
     arena_release(&arena);
 }
 
+/* In one world steps to the same value are alike; in the next they may be worth something else. */
+TEST(belief_draws_whole_worlds)
+{
+    struct arena arena = {0};
+    struct random random = random_new(1, 2);
+    struct belief_set set = belief_new(&arena);
+    struct belief_step step = {.class = "", .action = "row.lanes 8 -> 16"};
+    struct belief_step back = {.class = "", .action = "row.lanes 16 -> 8"};
+    struct belief_step both = {.class = "", .action = "row.lanes 8 -> 16; row.unroll 2 -> 4"};
+    struct belief_step other = {.class = "", .action = "row.unroll 2 -> 4"};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 2000; i++) {
+        belief_draw_anew(&set);
+        double gain = belief_draw(&set, &step, 1, &random);
+        CHECK(belief_draw(&set, &step, 1, &random) == gain);
+        CHECK(belief_draw(&set, &back, 1, &random) == -gain);
+        double more = belief_draw(&set, &other, 1, &random);
+        CHECK(fabs(belief_draw(&set, &both, 1, &random) - gain - more) < 1e-12);
+        sum += gain;
+        squares += gain * gain;
+    }
+    double variance = belief_guess(&set, &step).variance;
+    CHECK(fabs(sum / 2000) < 0.03);
+    CHECK(squares / 2000 > 0.8 * variance && squares / 2000 < 1.2 * variance);
+    arena_release(&arena);
+}
+
 /* Actions are text from a store somebody may have imported: any text is one. */
 TEST(belief_takes_any_action)
 {

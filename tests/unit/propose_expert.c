@@ -92,7 +92,7 @@ TEST(remedy_follows_a_diagnosis_in_all_it_says)
         int count = remedy->propose(&view, proposals, PROPOSE_MOST);
         for (int i = 0; i < count; i++) {
             CHECK(strstr(proposals[i].key, "; ") != NULL);
-            CHECK(diagnose_advice(&waits, proposals[i].key) >= 2);
+            CHECK(diagnose_advice(&waits, proposals[i].key) > 0);
         }
         total += count;
         view.diagnosis = NULL;

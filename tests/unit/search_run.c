@@ -132,6 +132,29 @@ TEST(search_repeats_itself_and_gets_better)
     }
 }
 
+/* What is hoped of several changes is tried at once; each of them alone comes, too. */
+TEST(search_combines_changes)
+{
+    struct arena arena = {0};
+    struct fake_trace trace = {0};
+    struct search *search = fake_run(&arena, "islands", 100, NULL, 0, &trace);
+    int several = 0, single = 0;
+    for (size_t n = 0; n < search->nodes.count; n++) {
+        const struct search_node *node = search->nodes.at[n];
+        const char *key = node->key ? node->key : "";
+        int changes = key[0] != 0;
+        for (const char *at = key; (at = strstr(at, "; ")); at += 2)
+            changes++;
+        bool combined = node->record.why && strncmp(node->record.why, "several changes", 15) == 0;
+        CHECK(!combined || changes >= 2);
+        several += combined;
+        single += changes == 1;
+    }
+    CHECK(several > 5);
+    CHECK(single > 5);
+    arena_release(&arena);
+}
+
 TEST(search_announces_what_it_judges_next)
 {
     static const char *const names[] = {"islands", "mcts", "greedy", "random"};

@@ -33,16 +33,18 @@ bool edit_take(const struct propose_view *view, struct plan *plan, const char *w
     char before[65], after[65];
     if (!skeleton_check(view->program, plan, &error))
         return false;
-    plan_hash(view->parent, view->program->graph, before);
+    if (!view->hash)
+        plan_hash(view->parent, view->program->graph, before);
     plan_hash(plan, view->program->graph, after);
-    if (strcmp(before, after) == 0)
+    if (strcmp(view->hash ? view->hash : before, after) == 0)
         return false;
+    double now = view->seconds > 0 ? view->seconds : cost_of(view, view->parent);
     *proposal = (struct proposal){
         .plan = plan,
         .action = edit_describe(view->program->arena, view->parent, plan, false),
         .key = edit_describe(view->program->arena, view->parent, plan, true),
         .why = why,
-        .promise = cost_of(view, view->parent) / cost_of(view, plan),
+        .promise = now / cost_of(view, plan),
     };
     return true;
 }
