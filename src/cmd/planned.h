@@ -16,15 +16,15 @@ enum { PLANNED_SEEDS = 8, PLANNED_PINS = 100 };
      .argument = "FILE",                                                             \
      .help = "the kernel of the plan in FILE, or of the first when it has several"}, \
         OPTIONS_PINS
-#define OPTIONS_PINS                                                                           \
-    {.name = "target",                                                                         \
-     .argument = "TARGET",                                                                     \
-     .help = "cpu (the default: this machine), or with less than it has: cpu:avx512, "         \
-             "cpu:avx2, cpu:portable; opencl or cuda (the device at hand), cuda:sm_90a"},      \
-    {                                                                                          \
-        .name = "pin", .argument = "PIN", .repeated = true,                                    \
-        .help = "keep a decision: GROUP.KEY=VALUE, or <=, >=, != (forbid), ~ (prefer); GROUP " \
-                "may be a stage of it, or *"                                                   \
+#define OPTIONS_PINS                                                                            \
+    {.name = "target",                                                                          \
+     .argument = "TARGET",                                                                      \
+     .help = "cpu (the default: this machine), or as if it were another: cpu:amx, cpu:avx512, " \
+             "cpu:avx2, cpu:portable; opencl or cuda (the device at hand), cuda:sm_90a"},       \
+    {                                                                                           \
+        .name = "pin", .argument = "PIN", .repeated = true,                                     \
+        .help = "keep a decision: GROUP.KEY=VALUE, or <=, >=, != (forbid), ~ (prefer); GROUP "  \
+                "may be a stage of it, or *"                                                    \
     }
 
 struct planned {

@@ -95,7 +95,8 @@ bool planned_target(struct arena *arena, const char *name, struct skeleton_targe
     if (choose_device(arena, name, target))
         return true;
     error_set(error, ERROR_USAGE, "there is no target '%s'", name);
-    error_hint(error, "cpu, cpu:avx512, cpu:avx2, cpu:portable, opencl, cuda, cuda:sm_90a or "
-                      "cuda:sm_80");
+    error_hint(error,
+               "cpu, cpu:amx, cpu:avx512, cpu:avx2, cpu:portable, opencl, cuda, cuda:sm_90a or "
+               "cuda:sm_80");
     return false;
 }

@@ -227,6 +227,13 @@ loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loo
     return load;
 }
 
+loop_value loop_near(struct arena *arena, loop_value a)
+{
+    struct loop_expression *expression = expression_new(arena, LOOP_NEAR, DTYPE_F32, a->type.lanes);
+    expression->a = a;
+    return expression;
+}
+
 loop_value loop_pair(struct arena *arena, loop_value low, loop_value high)
 {
     int lanes = low->type.lanes > high->type.lanes ? low->type.lanes : high->type.lanes;

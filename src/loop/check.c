@@ -146,7 +146,7 @@ static bool check_pair(struct checker *checker, loop_value value)
     return true;
 }
 
-/* DECAY, FARTHER: one or two vectors of f32. */
+/* NEAR, DECAY, FARTHER: one or two vectors of f32. */
 static bool check_near(struct checker *checker, loop_value value)
 {
     loop_value a = value->a, b = value->b ? value->b : value->a;
@@ -154,7 +154,7 @@ static bool check_near(struct checker *checker, loop_value value)
         return false;
     if (a->type.dtype != DTYPE_F32 || b->type.dtype != DTYPE_F32 ||
         a->type.lanes != value->type.lanes || b->type.lanes != value->type.lanes)
-        return wrong(checker, "a decay is not of f32, or differs in lanes", "");
+        return wrong(checker, "vectors are not of f32, or differ in lanes", "");
     return true;
 }
 
@@ -202,6 +202,7 @@ static bool check_value(struct checker *checker, loop_value value)
         return check_access(checker, value->buffer, value->offset, NULL, NULL, lanes, false);
     case LOOP_PAIR: return check_pair(checker, value);
     case LOOP_DOT: return check_dot(checker, value);
+    case LOOP_NEAR:
     case LOOP_DECAY:
     case LOOP_FARTHER: return check_near(checker, value);
     case LOOP_EXCHANGE:

@@ -76,7 +76,9 @@ enum loop_op {
     LOOP_FOLD,     /* all lanes combined by a monoid of width 1: a scalar */
     LOOP_SHUFFLE,  /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
     LOOP_WORDS,    /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
-    LOOP_PAIR,     /* a word per lane: a's lane as bf16 in the lower half, b's in the upper */
+    LOOP_NEAR,     /* the nearest number of bf16 to a's, which is finite and not too large: f32 */
+    LOOP_PAIR,     /* a word per lane: a's lane in the lower half, b's in the upper; both are numbers
+                      of bf16 */
     LOOP_DOT,      /* c + the products of what words a and b hold, lane by lane */
     LOOP_DECAY,    /* e^-a of an f32 between 0 and LOOP_DECAY_MOST; of others anything */
     LOOP_FARTHER,  /* of two f32 the one whose bits are the greater number without sign: of numbers
@@ -303,6 +305,7 @@ loop_value loop_shuffle(struct arena *arena, loop_value a, loop_value b, const i
                         int lanes);
 loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loop_value offset,
                       int lanes);
+loop_value loop_near(struct arena *arena, loop_value a);
 loop_value loop_pair(struct arena *arena, loop_value low, loop_value high);
 loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, loop_value b,
                     loop_value sum);

@@ -109,10 +109,10 @@ static void print_words(struct text *out, loop_value value)
         print_value(out, value->c);
 }
 
-/* decay(a), farther(a, b) */
+/* near bf16(a), decay(a), farther(a, b) */
 static void print_near(struct text *out, loop_value value)
 {
-    text_add(out, value->b ? "farther(" : "decay(");
+    text_add(out, value->op == LOOP_NEAR ? "near bf16(" : value->b ? "farther(" : "decay(");
     print_value(out, value->a);
     if (value->b) {
         text_add(out, ", ");
@@ -170,6 +170,7 @@ static void print_value(struct text *out, loop_value value)
     case LOOP_WORDS: print_load(out, value); break;
     case LOOP_PAIR:
     case LOOP_DOT: print_words(out, value); break;
+    case LOOP_NEAR:
     case LOOP_DECAY:
     case LOOP_FARTHER: print_near(out, value); break;
     case LOOP_EXCHANGE: print_exchange(out, value); break;

@@ -42,6 +42,7 @@ loop_value loop_rebuild(struct arena *arena, loop_value value, loop_value a, loo
     case LOOP_SPLAT: return loop_splat(arena, a, value->type.lanes);
     case LOOP_FOLD: return loop_fold(arena, value->monoid, a);
     case LOOP_SHUFFLE: return loop_shuffle(arena, a, b, value->pattern, value->type.lanes);
+    case LOOP_NEAR: return loop_near(arena, a);
     case LOOP_PAIR: return loop_pair(arena, a, b);
     case LOOP_DOT: return loop_dot(arena, value->words, a, b, c);
     case LOOP_DECAY: return loop_decay(arena, a);

@@ -34,8 +34,8 @@ static const char *const tile_n[] = {"1",  "2",  "3",  "4",  "5",  "6",  "8",  "
 static const char *const block_m[] = {"16", "32", "48", "64", "96", "128", "192", "256", "384"};
 static const char *const block_n[] = {"32",  "64",  "128",  "192",  "256",  "384",
                                       "512", "768", "1024", "2048", "4096", "1048576"};
-static const char *const block_k[] = {"16",  "32",  "64",  "128", "192",
-                                      "256", "384", "512", "576", "768"};
+static const char *const block_k[] = {"16",  "32",  "64",  "128", "192",  "256",
+                                      "384", "512", "576", "768", "1024", "2048"};
 static const char *const yes_no[] = {"no", "yes"};
 static const char *const parallels[] = {"none", "shares", "tiles", "columns", "batch"};
 static const char *const splits[] = {"1",  "2",  "3",  "4",  "6",  "8",  "12",

@@ -277,8 +277,11 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
                              loop_value terms);
 void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,
                                 loop_value first, loop_value terms);
-/* Places of words: of a row and term, and of the first column of a panel. */
+/* Places of words: of a row and term, of the tile of rows that begins with them, and of the first
+ * column of a panel. */
 loop_value contract_row_word(struct contract_code *code, loop_value panel, int part, loop_value row,
+                             loop_value term);
+loop_value contract_row_tile(struct contract_code *code, loop_value panel, int part, loop_value row,
                              loop_value term);
 loop_value contract_column_word(struct contract_code *code, loop_value panel, int part,
                                 loop_value term);

@@ -58,6 +58,16 @@ double contract_vectors(const struct contract *contract, int merged, int lanes)
     return n->size / along * ceil(along / lanes);
 }
 
+/* How much longer than its rate says an instruction for tiles takes: loading a tile from the
+ * second-level cache takes about as long. */
+static double tile_slowdown(const struct contract_choice *choice, double rows, double vectors)
+{
+    double down = rows / choice->atom->rows, across = vectors;
+    double products = down * across * machine_scheme_products(choice->parts);
+    double loads = (choice->parts > 1 ? choice->parts + 1 : 1) * (down + across);
+    return fmax(1, loads / products) + 0.1 * loads / products;
+}
+
 /* Cycles of all tiles of one product, in units of one vector addition. */
 static double tiles_cost(const struct contract *contract, const struct contract_choice *choice,
                          double rows, double vectors, int merged, int lanes)
@@ -71,7 +81,8 @@ static double tiles_cost(const struct contract *contract, const struct contract_
         bool tile = choice->atom->rows > 1;
         terms = ceil(terms / choice->atom->terms) * choice->atom->terms / choice->atom->word *
                 machine_scheme_products(choice->parts);
-        cycles = tile ? 1.4 * rows * vectors * slower : cycles * fmax(slower, 0.5);
+        cycles = tile ? tile_slowdown(choice, rows, vectors) * rows * vectors * slower
+                      : cycles * fmax(slower, 0.5);
     }
     return tiles * (terms * cycles + 3 * rows * vectors + 30);
 }

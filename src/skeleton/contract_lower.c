@@ -80,8 +80,8 @@ static const struct loop_buffer *scratch(struct contract_code *code, const char 
     return loop_scratch(code->kernel, name, dtype, count);
 }
 
-/* Of words: packed rows have room for whole words, and a little more, so that neighbours do not
- * meet in the cache. */
+/* Of words: packed rows have room for whole words, and a little more where rows lie side by side,
+ * so that neighbours do not meet in the cache. */
 static void make_word_buffers(struct contract_code *code, const struct sizes *sizes)
 {
     enum { ROUND = 64 };
@@ -91,7 +91,8 @@ static void make_word_buffers(struct contract_code *code, const struct sizes *si
     if (code->whole_rows)
         length = ir_size_make(arena, IR_SIZE_MUL, size_ceil(arena, sizes->k, ROUND),
                               size_of(arena, ROUND));
-    length = ir_size_make(arena, IR_SIZE_ADD, length, size_of(arena, ROUND));
+    if (code->atom->rows == 1)
+        length = ir_size_make(arena, IR_SIZE_ADD, length, size_of(arena, ROUND));
     code->row_length = skeleton_size(&code->values, length);
     code->a = scratch(code, "rows", code->row_dtype,
                       ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, length), sizes,

@@ -21,14 +21,45 @@ static void set_number(struct arena *arena, struct plan_group *plan, const char 
 }
 
 /* One block where that is not too long; the decision's values are those the slot has. */
-static int64_t block_of_terms(double terms)
+static int64_t block_up_to(double terms, int64_t longest)
 {
     const struct plan_slot *slot = contract_slot("block.k");
-    for (int i = 0; i < slot->value_count; i++) {
+    for (int i = 0; i < slot->value_count && atoll(slot->values[i]) <= longest; i++) {
         if (atof(slot->values[i]) >= terms)
             return atoll(slot->values[i]);
     }
-    return 512;
+    return 0;
+}
+
+static int64_t block_of_terms(double terms)
+{
+    int64_t block = block_up_to(terms, 768);
+    return block ? block : 512;
+}
+
+/* Rows of a block that fill half of the second-level cache. */
+static double packed_rows(const struct contract *contract, const struct contract_decisions *d)
+{
+    double room = (double)contract->group->target->l2 / 2;
+    return fmax(floor(room / (double)(d->block_k * contract->element)), (double)d->rows);
+}
+
+/*
+ * Tiles read both factors from the second-level cache as fast as they multiply, so that blocks are
+ * as long as a few panels of them fit: sums are put aside less often then.
+ */
+static void set_tile_blocks(const struct contract *contract, const struct contract_choice *choice,
+                            struct plan_group *plan)
+{
+    struct arena *arena = contract->group->arena;
+    int64_t longest = choice->parts > 1 ? 512 : 2048;
+    int64_t block = block_up_to(fmax(contract->sets[CONTRACT_K].size, 256), longest);
+    if (!block)
+        block = longest;
+    double room = (double)contract->group->target->l2 / 2;
+    double operand = 4.0 / choice->atom->word * choice->parts; /* bytes */
+    set_number(arena, plan, "block.k", (double)block);
+    set_number(arena, plan, "block.m", floor(room / ((double)block * operand)));
 }
 
 /* The same, but shorter where a panel of columns stays in the first-level cache then; sums are put
@@ -90,6 +121,8 @@ static void seed_general(const struct contract *contract, struct plan_group *pla
     set_number(arena, plan, "split.m", wide || columns ? 1 : used);
     set_number(arena, plan, "split.n", wide && !columns ? used : 1);
     plan_set(arena, plan, "split.k", "1");
+    if (choice.atom && choice.atom->rows > 1 && !columns)
+        set_tile_blocks(contract, &choice, plan);
 }
 
 /* ---- simple products: everything compared ---- */
@@ -153,13 +186,6 @@ static void search_shares(struct search *search, struct contract_decisions *d)
             }
         }
     }
-}
-
-/* Rows of a block that fill half of the second-level cache. */
-static double packed_rows(const struct contract *contract, const struct contract_decisions *d)
-{
-    double room = (double)contract->group->target->l2 / 2;
-    return fmax(floor(room / (double)(d->block_k * contract->element)), (double)d->rows);
 }
 
 static void write_plan(const struct search *search, const char *lanes, struct plan_group *plan)

@@ -43,12 +43,11 @@ static void load_rows(struct contract_code *code, struct loop_block *block, stru
     struct arena *arena = code->arena;
     loop_value term =
         code->whole_rows ? loop_add(arena, tiles->at->first, tiles->term) : tiles->term;
-    loop_value stride =
-        loop_mul(arena, code->row_length, loop_integer(arena, 4 / code->atom->word));
     for (int i = 0; i < tiles->down && tiles->row_part != part; i++) {
         loop_value row = loop_integer(arena, (int64_t)i * TILE);
         loop_tile_move(block, LOOP_TILE_LOAD, FIRST_ROWS + i, code->a,
-                       contract_row_word(code, tiles->at->row_panel, part, row, term), stride);
+                       contract_row_tile(code, tiles->at->row_panel, part, row, term),
+                       loop_integer(arena, TILE_BYTES));
     }
     tiles->row_part = part;
 }

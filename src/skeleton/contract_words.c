@@ -6,6 +6,10 @@
  * panel of columns has, for as many terms as a word holds, one word per column. Room beyond the
  * last term is zero in both. Factors in parts are so many panels, the leading part first.
  *
+ * Tiles: the rows of a panel go through their terms a tile at a time, so that a tile is one piece
+ * of memory. A word of bf16 has terms half a tile apart, in rows and columns alike: it is then made
+ * of two vectors, lane by lane, on both sides.
+ *
  * Bytes: the machine multiplies u8 by i8. When both factors are the same of the two, rows are moved
  * by 128, and the sums get back what that added: 128 times the sum of the column.
  */
@@ -71,10 +75,49 @@ static loop_value part_number(struct contract_code *code, loop_value panel, int 
     return loop_add(code->arena, panel, loop_integer(code->arena, part));
 }
 
+static bool has_tiles(const struct contract_code *code)
+{
+    return code->atom->rows > 1;
+}
+
+/* The terms of a word are half a tile apart, not neighbours. */
+static bool terms_apart(const struct contract_code *code)
+{
+    return has_tiles(code) && code->atom->word == 2;
+}
+
+static int64_t half_tile(const struct contract_code *code)
+{
+    return code->atom->terms / 2;
+}
+
+loop_value contract_row_tile(struct contract_code *code, loop_value panel, int part, loop_value row,
+                             loop_value term)
+{
+    struct arena *arena = code->arena;
+    loop_value rows = loop_integer(arena, code->rows),
+               wide = loop_integer(arena, code->atom->terms);
+    loop_value at = part_number(code, panel_number(code, panel, code->row_panels), part);
+    at = loop_add(arena, loop_mul(arena, at, code->row_length), term);
+    return loop_add(arena, loop_mul(arena, at, rows), loop_mul(arena, row, wide));
+}
+
 loop_value contract_row_word(struct contract_code *code, loop_value panel, int part, loop_value row,
                              loop_value term)
 {
     struct arena *arena = code->arena;
+    if (has_tiles(code)) {
+        loop_value wide = loop_integer(arena, code->atom->terms);
+        loop_value tile = loop_mul(arena, loop_apply(arena, IR_FLOORDIV, term, wide, NULL), wide);
+        loop_value within = loop_sub(arena, term, tile);
+        if (terms_apart(code)) { /* the first half at even places, the second at odd ones */
+            loop_value length = loop_integer(arena, half_tile(code));
+            loop_value half = loop_apply(arena, IR_FLOORDIV, within, length, NULL);
+            loop_value word = loop_sub(arena, within, loop_mul(arena, half, length));
+            within = loop_add(arena, loop_mul(arena, word, loop_integer(arena, 2)), half);
+        }
+        return loop_add(arena, contract_row_tile(code, panel, part, row, tile), within);
+    }
     loop_value at = part_number(code, panel_number(code, panel, code->row_panels), part);
     at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->rows)), row);
     return loop_add(arena, loop_mul(arena, at, code->row_length), term);
@@ -101,7 +144,22 @@ static loop_value round_terms(struct contract_code *code, struct loop_block *blo
     return loop_of(arena, loop_let(block, "whole_terms", terms));
 }
 
+static loop_value round_down(struct contract_code *code, struct loop_block *block, loop_value terms,
+                             int64_t multiple)
+{
+    struct arena *arena = code->arena;
+    loop_value by = loop_integer(arena, multiple);
+    loop_value whole = loop_mul(arena, loop_apply(arena, IR_FLOORDIV, terms, by, NULL), by);
+    return loop_of(arena, loop_let(block, "whole", whole));
+}
+
 /* ---- parts ---- */
+
+/* The nearest number of bf16. */
+static loop_value bring_near(struct arena *arena, loop_value value)
+{
+    return value->type.lanes > 1 ? loop_near(arena, value) : loop_cast(arena, DTYPE_BF16, value);
+}
 
 /* What the parts before leave, to the nearest; exact as long as nothing is too large or small. */
 static void split(struct contract_code *code, struct loop_block *block, loop_value value,
@@ -113,7 +171,7 @@ static void split(struct contract_code *code, struct loop_block *block, loop_val
         parts[i] = left;
         if (code->column_dtype != DTYPE_BF16 || code->contract->factors == CONTRACT_BF16)
             continue;
-        parts[i] = loop_of(arena, loop_let(block, "part", loop_cast(arena, DTYPE_BF16, left)));
+        parts[i] = loop_of(arena, loop_let(block, "part", bring_near(arena, left)));
         if (i + 1 < code->parts)
             left = loop_of(arena, loop_let(block, "left", loop_sub(arena, left, parts[i])));
     }
@@ -139,9 +197,17 @@ static void greatest_add(struct contract_code *code, struct loop_block *block,
     loop_set(block, greatest, loop_apply(arena, IR_MAX, loop_of(arena, greatest), value, NULL));
 }
 
-static void greatest_close(struct contract_code *code, struct loop_block *block,
-                           const struct loop_variable *greatest, const struct loop_buffer *outside,
-                           loop_value place)
+static void clear_flag(struct contract_code *code, struct loop_block *block,
+                       const struct loop_buffer *outside, loop_value place)
+{
+    if (outside)
+        loop_store(block, outside, place, loop_number(code->arena, 0, DTYPE_F32));
+}
+
+/* One flag for all of a panel, raised by whatever is too large. */
+static void raise_flag(struct contract_code *code, struct loop_block *block,
+                       const struct loop_variable *greatest, const struct loop_buffer *outside,
+                       loop_value place)
 {
     struct arena *arena = code->arena;
     if (!greatest)
@@ -149,9 +215,8 @@ static void greatest_close(struct contract_code *code, struct loop_block *block,
     loop_value most = loop_fold(arena, IR_MAXIMUM, loop_of(arena, greatest));
     loop_value limit = loop_number(arena, LARGEST_SPLIT, DTYPE_F32);
     loop_value fits = loop_apply(arena, IR_LE, most, limit, NULL);
-    loop_store(block, outside, place,
-               loop_select(arena, fits, loop_number(arena, 0, DTYPE_F32),
-                           loop_number(arena, 1, DTYPE_F32)));
+    struct loop_block *fails = loop_if(block, loop_apply(arena, IR_NOT, fits, NULL, NULL));
+    loop_store(fails, outside, place, loop_number(arena, 1, DTYPE_F32));
 }
 
 loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile)
@@ -192,6 +257,51 @@ static bool terms_are_neighbours(struct contract_code *code, const struct loop_v
     return step && step->op == LOOP_INTEGER && step->integer == 1;
 }
 
+/* A vector of the terms of a row, from one on; 0 beyond the last. */
+static loop_value row_vector(struct contract_code *code, struct loop_block *block,
+                             const struct loop_variable *term, loop_value from, loop_value terms)
+{
+    struct arena *arena = code->arena;
+    loop_value value = contract_factor(code, false), none = loop_integer(arena, 0);
+    loop_value wanted = loop_apply(arena, IR_MAX, loop_sub(arena, terms, from), none, NULL);
+    wanted = loop_min(arena, loop_integer(arena, code->lanes), wanted);
+    wanted = loop_of(arena, loop_let(block, "wanted", wanted));
+    struct skeleton_lanes along = {term, code->lanes, from, wanted};
+    skeleton_widen(block, &along, &value, 1);
+    return loop_of(arena, loop_let(block, "value", loop_splat(arena, value, code->lanes)));
+}
+
+/* A tile's terms of a row: words of what is half a tile apart. */
+static void store_row_words(struct contract_code *code, struct loop_block *block, loop_value panel,
+                            loop_value row, loop_value term, const loop_value *halves)
+{
+    loop_value low[MOST_PARTS], high[MOST_PARTS];
+    split(code, block, halves[0], low);
+    split(code, block, halves[1], high);
+    for (int i = 0; i < code->parts; i++)
+        loop_store_words(block, code->a, contract_row_tile(code, panel, i, row, term),
+                         loop_pair(code->arena, low[i], high[i]));
+}
+
+static void pack_row_terms(struct contract_code *code, struct loop_block *block, loop_value panel,
+                           loop_value row, struct loop_variable *greatest,
+                           const struct loop_variable *term, loop_value terms, bool wide)
+{
+    struct arena *arena = code->arena;
+    loop_value from = loop_of(arena, term), values[2];
+    int halves = wide && terms_apart(code) ? 2 : 1;
+    for (int i = 0; i < halves; i++) {
+        loop_value at = loop_add(arena, from, loop_integer(arena, i * half_tile(code)));
+        values[i] = wide ? row_vector(code, block, term, at, terms)
+                         : loop_of(arena, loop_let(block, "value", contract_factor(code, false)));
+        greatest_add(code, block, greatest, values[i]);
+    }
+    if (halves == 2)
+        store_row_words(code, block, panel, row, from, values);
+    else
+        store_row(code, block, panel, row, from, values[0]);
+}
+
 static void pack_row(struct contract_code *code, struct loop_block *block, loop_value panel,
                      loop_value row, loop_value first, loop_value terms)
 {
@@ -200,34 +310,16 @@ static void pack_row(struct contract_code *code, struct loop_block *block, loop_
     *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     contract_open_set(code, block, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
     bool wide = terms_are_neighbours(code, term);
-    int lanes = wide ? code->lanes : 1;
-    struct loop_variable *greatest = greatest_open(code, block, lanes);
-    loop_value step = loop_integer(arena, lanes);
-    struct loop_block *body =
-        loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), terms, step, &term);
-    loop_value from = loop_of(arena, term);
-    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, from));
-    loop_value value = contract_factor(code, false);
-    if (wide) {
-        loop_value wanted = loop_min(arena, step, loop_sub(arena, terms, from));
-        wanted = loop_of(arena, loop_let(body, "wanted", wanted));
-        struct skeleton_lanes along = {term, lanes, from, wanted};
-        skeleton_widen(body, &along, &value, 1);
-        value = loop_splat(arena, value, lanes);
-    }
-    value = loop_of(arena, loop_let(body, "value", value));
-    greatest_add(code, body, greatest, value);
-    store_row(code, body, panel, row, from, value);
-    if (greatest) { /* one flag for all rows of the panel */
-        loop_value place = panel_number(code, panel, code->row_panels);
-        struct loop_block *fails = loop_if(
-            block, loop_apply(arena, IR_NOT,
-                              loop_apply(arena, IR_LE,
-                                         loop_fold(arena, IR_MAXIMUM, loop_of(arena, greatest)),
-                                         loop_number(arena, LARGEST_SPLIT, DTYPE_F32), NULL),
-                              NULL, NULL));
-        loop_store(fails, code->row_outside, place, loop_number(arena, 1, DTYPE_F32));
-    }
+    struct loop_variable *greatest = greatest_open(code, block, wide ? code->lanes : 1);
+    int64_t step = !wide ? 1 : terms_apart(code) ? code->atom->terms : code->lanes;
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), terms,
+                                       loop_integer(arena, step), &term);
+    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    pack_row_terms(code, body, panel, row, greatest, term, terms, wide);
+    raise_flag(code, block, greatest, code->row_outside,
+               panel_number(code, panel, code->row_panels));
+    if (wide && terms_apart(code))
+        return; /* whole tiles were written */
     loop_value end = round_terms(code, block, terms, code->atom->terms);
     body = loop_for(block, LOOP_SERIAL, "beyond", terms, end, NULL, &beyond);
     loop_value zero = loop_number(arena, 0, dtype_compute(code->row_dtype));
@@ -245,10 +337,8 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
     loop_note(block, "rows into panels of words");
     struct loop_block *body = loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel",
                                        loop_integer(arena, 0), code->row_panels, NULL, &panel);
-    if (code->row_outside)
-        loop_store(body, code->row_outside,
-                   panel_number(code, loop_of(arena, panel), code->row_panels),
-                   loop_number(arena, 0, DTYPE_F32));
+    clear_flag(code, body, code->row_outside,
+               panel_number(code, loop_of(arena, panel), code->row_panels));
     struct loop_block *inner = loop_for(body, LOOP_SERIAL, "row", loop_integer(arena, 0),
                                         loop_integer(arena, code->rows), NULL, &row);
     loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
@@ -262,6 +352,7 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
 
 struct column_group { /* as many terms of a panel as a word holds */
     loop_value panel, term, first, terms;
+    loop_value place; /* of its words, as a term */
     const struct contract_columns *columns;
     bool whole; /* none is beyond the last */
     struct loop_variable *greatest, *const *sums;
@@ -284,9 +375,11 @@ static loop_value column_value(struct contract_code *code, struct loop_block *bl
                                const struct column_group *group, int vector, int further)
 {
     struct arena *arena = code->arena;
-    loop_value term = loop_add(arena, group->term, loop_integer(arena, further));
+    int64_t apart = terms_apart(code) ? half_tile(code) : 1;
+    loop_value term = loop_add(arena, group->term, loop_integer(arena, further * apart));
     loop_value there = loop_less(arena, term, group->terms);
-    if (!group->whole && further) /* beyond the last: that one again, and then none */
+    bool guarded = !group->whole && (further || apart > 1);
+    if (guarded) /* beyond the last: that one again, and then none */
         term = loop_min(arena, term, loop_sub(arena, group->terms, loop_integer(arena, 1)));
     contract_open_set(code, block, CONTRACT_K, loop_add(arena, group->first, term));
     contract_open_vector(code, group->columns, vector);
@@ -295,7 +388,7 @@ static loop_value column_value(struct contract_code *code, struct loop_block *bl
     loop_value value = contract_factor(code, true);
     skeleton_widen(block, &lanes, &value, 1);
     value = loop_splat(arena, value, code->lanes);
-    if (!group->whole && further)
+    if (guarded)
         value =
             loop_select(arena, there, value,
                         loop_splat(arena, loop_number(arena, 0, value->type.dtype), code->lanes));
@@ -318,7 +411,7 @@ static void pack_column_group(struct contract_code *code, struct loop_block *blo
             split(code, block, values[t], parts[t]);
         }
         for (int p = 0; p < code->parts; p++) {
-            loop_value place = contract_column_word(code, group->panel, p, group->term);
+            loop_value place = contract_column_word(code, group->panel, p, group->place);
             place = loop_add(arena, place, loop_integer(arena, (int64_t)j * code->lanes * word));
             loop_store_words(block, code->b, place,
                              word == 2 ? loop_pair(arena, parts[0][p], parts[1][p])
@@ -362,32 +455,75 @@ loop_value contract_column_sum(struct contract_code *code, loop_value panel, int
                      code->lanes);
 }
 
+/* Words of terms that are neighbours. */
+static void pack_neighbours(struct contract_code *code, struct loop_block *block,
+                            struct column_group *group)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    loop_value word = loop_integer(arena, code->atom->word);
+    loop_value whole = round_down(code, block, group->terms, code->atom->word);
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), whole, word, &term);
+    group->term = group->place = loop_of(arena, term);
+    group->whole = true;
+    pack_column_group(code, body, group);
+    struct loop_block *rest = loop_if(block, loop_less(arena, whole, group->terms));
+    group->term = group->place = whole;
+    group->whole = false;
+    pack_column_group(code, rest, group);
+    pack_beyond(code, block, group, round_terms(code, block, group->terms, code->atom->word));
+}
+
+/* The words of one tile, from its first term on. */
+static void pack_tile(struct contract_code *code, struct loop_block *block,
+                      struct column_group *group, loop_value first, bool whole)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *word;
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "word", loop_integer(arena, 0),
+                                       loop_integer(arena, half_tile(code)), NULL, &word);
+    loop_value number = loop_of(arena, word);
+    group->term = loop_add(arena, first, number);
+    group->place = loop_add(arena, first, loop_mul(arena, number, loop_integer(arena, 2)));
+    group->whole = whole;
+    pack_column_group(code, body, group);
+}
+
+/* Words of terms that are half a tile apart. */
+static void pack_apart(struct contract_code *code, struct loop_block *block,
+                       struct column_group *group)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *first;
+    loop_value whole = round_down(code, block, group->terms, code->atom->terms);
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "first", loop_integer(arena, 0), whole,
+                                       loop_integer(arena, code->atom->terms), &first);
+    pack_tile(code, body, group, loop_of(arena, first), true);
+    struct loop_block *rest = loop_if(block, loop_less(arena, whole, group->terms));
+    pack_tile(code, rest, group, whole, false);
+}
+
 static void pack_column_panel(struct contract_code *code, struct loop_block *block,
                               struct column_group *group)
 {
     struct arena *arena = code->arena;
-    struct loop_variable *term, *sums[CONTRACT_MAX_VECTORS];
-    loop_value word = loop_integer(arena, code->atom->word), zero = loop_integer(arena, 0);
+    struct loop_variable *sums[CONTRACT_MAX_VECTORS];
+    loop_value zero = loop_integer(arena, 0);
+    loop_value number = column_panel_number(code, group->panel);
     group->greatest = greatest_open(code, block, code->lanes);
     group->sums = code->column_sums ? sums : NULL;
     for (int j = 0; j < code->vectors && code->column_sums; j++)
         sums[j] = loop_let(block, "sum", loop_splat(arena, zero, code->lanes));
-    loop_value whole = loop_apply(arena, IR_FLOORDIV, group->terms, word, NULL);
-    whole = loop_of(arena, loop_let(block, "whole", loop_mul(arena, whole, word)));
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", zero, whole, word, &term);
-    group->term = loop_of(arena, term);
-    group->whole = true;
-    pack_column_group(code, body, group);
-    struct loop_block *rest = loop_if(block, loop_less(arena, whole, group->terms));
-    group->term = whole;
-    group->whole = false;
-    pack_column_group(code, rest, group);
-    pack_beyond(code, block, group, round_terms(code, block, group->terms, code->atom->word));
+    if (terms_apart(code))
+        pack_apart(code, block, group);
+    else
+        pack_neighbours(code, block, group);
     for (int j = 0; j < code->vectors && code->column_sums; j++)
         loop_store(block, code->column_sums, column_sum_place(code, group->panel, j),
                    loop_of(arena, sums[j]));
-    greatest_close(code, block, group->greatest, code->column_outside,
-                   column_panel_number(code, group->panel));
+    clear_flag(code, block, code->column_outside, number);
+    raise_flag(code, block, group->greatest, code->column_outside, number);
 }
 
 void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,

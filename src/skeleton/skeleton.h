@@ -51,8 +51,8 @@ struct skeleton_target {
 /* From what the system tells and what was measured (all 0: nothing was). */
 struct skeleton_target skeleton_target_new(const struct machine *machine,
                                            const struct rates *rates);
-/* The same machine as if it had no more than this: "avx512", "avx2", "portable". False: no such
- * name. */
+/* The same machine as if it had this and no more: "amx", "avx512", "avx2", "portable". False: no
+ * such name. */
 bool skeleton_target_limit(struct skeleton_target *target, const char *name);
 
 /* A device of a language that is known by its architecture (NULL or "": the first row there is).

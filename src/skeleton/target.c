@@ -81,16 +81,26 @@ struct skeleton_target skeleton_target_new(const struct machine *machine, const 
     return target;
 }
 
+static void limit_to(struct skeleton_target *target, const struct vector_kind *kind)
+{
+    if (kind->bytes < target->vector_bytes) {
+        target->fma = target->fma * kind->bytes / target->vector_bytes;
+        memset(target->atoms, 0, sizeof target->atoms);
+    } else if (kind->bytes > target->vector_bytes) {
+        target->fma = kind->fma;
+    }
+    take_kind(target, kind);
+}
+
 bool skeleton_target_limit(struct skeleton_target *target, const char *name)
 {
+    bool atoms = strcmp(name, "amx") == 0; /* comes with the widest vectors */
     for (int i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(KINDS[i].name, name) != 0)
+        if (strcmp(KINDS[i].name, atoms ? KINDS[0].name : name) != 0)
             continue;
-        if (KINDS[i].bytes < target->vector_bytes) {
-            target->fma = target->fma * KINDS[i].bytes / target->vector_bytes;
-            memset(target->atoms, 0, sizeof target->atoms);
-        }
-        take_kind(target, &KINDS[i]);
+        limit_to(target, &KINDS[i]);
+        for (int a = 0; atoms && a < MACHINE_ATOM_COUNT; a++)
+            target->atoms[a] = positive(target->atoms[a], machine_atoms[a].typical);
         return true;
     }
     return false;

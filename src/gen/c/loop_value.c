@@ -548,6 +548,11 @@ static struct expression words_load(struct printer *printer, loop_value value)
                        print_type(printer, value->type), at);
 }
 
+static struct expression near(struct printer *printer, loop_value value)
+{
+    return call_1(printer, value->type, "near_bf16", text_of(printer, value->a));
+}
+
 static struct expression pair(struct printer *printer, loop_value value)
 {
     return call_2(printer, value->a->type, "pair", text_of(printer, value->a),
@@ -582,6 +587,7 @@ struct expression print_value(struct printer *printer, loop_value value)
     case LOOP_FOLD: return fold(printer, value);
     case LOOP_SHUFFLE: return shuffle(printer, value);
     case LOOP_WORDS: return words_load(printer, value);
+    case LOOP_NEAR: return near(printer, value);
     case LOOP_PAIR: return pair(printer, value);
     case LOOP_DOT: return dot(printer, value);
     case LOOP_DECAY: return call_1(printer, value->type, "decay", text_of(printer, value->a));

@@ -90,18 +90,13 @@ const struct vector_piece vector_words[] = {
      "    *(near *)at = (near)value;\n"
      "}\n"},
     {"near_bf16", "f32", 0,
-     "/* The nearest bf16, ties to even, in the upper half. */\n"
-     "INLINE $U $V_near_bf16($V a)\n"
-     "{\n"
-     "    const $U bits = ($U)a, none = ($U)(a != a);\n"
-     "    const $U kept = bits + 0x7fff + (bits >> 16 & 1);\n"
-     "    return (kept & ~none) | (none & 0x7fc00000);\n"
-     "}\n"},
+     "/* The nearest number of bf16. */\n"
+     "INLINE $V $V_near_bf16($V a) { return ($V)((($U)a + 0x8000) & 0xffff0000); }\n"},
     {"pair", "f32", 0,
      "/* Two bf16 in a word, the first in the lower half. */\n"
      "INLINE $M $V_pair($V low, $V high)\n"
      "{\n"
-     "    return ($M)($V_near_bf16(low) >> 16 | ($V_near_bf16(high) & 0xffff0000));\n"
+     "    return ($M)(($U)low >> 16 | (($U)high & 0xffff0000));\n"
      "}\n"},
     {"dot_bf16", "f32", 64,
      "/* Products of pairs of bf16, added to the sum. */\n"
