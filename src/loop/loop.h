@@ -67,22 +67,22 @@ enum loop_op {
     LOOP_INTEGER,
     LOOP_NUMBER,
     LOOP_VARIABLE,
-    LOOP_APPLY,    /* an operation of the IR, lane by lane; scalars among the arguments are splat.
-                      Both sides of a SELECT are evaluated: reads need masks, scalar ones too */
-    LOOP_LOAD,     /* consecutive elements from `offset` on, as many as lanes */
-    LOOP_GATHER,   /* one element per lane: `offset` has as many lanes */
-    LOOP_SPLAT,    /* a scalar in every lane */
-    LOOP_IOTA,     /* 0, 1, 2, ... */
-    LOOP_FOLD,     /* all lanes combined by a monoid of width 1: a scalar */
-    LOOP_SHUFFLE,  /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
-    LOOP_WORDS,    /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
-    LOOP_NEAR,     /* the nearest number of bf16 to a's, which is finite and not too large: f32 */
-    LOOP_PAIR,     /* a word per lane: a's lane in the lower half, b's in the upper; both are numbers
-                      of bf16 */
-    LOOP_DOT,      /* c + the products of what words a and b hold, lane by lane */
-    LOOP_DECAY,    /* e^-a of an f32 between 0 and LOOP_DECAY_MOST; of others anything */
-    LOOP_FARTHER,  /* of two f32 the one whose bits are the greater number without sign: of numbers
-                      from +0 on the greater; negative numbers and NaN go before those */
+    LOOP_APPLY,   /* an operation of the IR, lane by lane; scalars among the arguments are splat.
+                     Both sides of a SELECT are evaluated: reads need masks, scalar ones too */
+    LOOP_LOAD,    /* consecutive elements from `offset` on, as many as lanes */
+    LOOP_GATHER,  /* one element per lane: `offset` has as many lanes */
+    LOOP_SPLAT,   /* a scalar in every lane */
+    LOOP_IOTA,    /* 0, 1, 2, ... */
+    LOOP_FOLD,    /* all lanes combined by a monoid of width 1: a scalar */
+    LOOP_SHUFFLE, /* each lane one of a's or b's: `pattern` counts those of a, then those of b */
+    LOOP_WORDS,   /* consecutive words of 4 bytes from element `offset` on, as they are: i32 */
+    LOOP_NEAR,    /* the nearest number of bf16 to a's, which is finite and not too large: f32 */
+    LOOP_PAIR,    /* a word per lane: a's lane in the lower half, b's in the upper; both are numbers
+                     of bf16 */
+    LOOP_DOT,     /* c + the products of what words a and b hold, lane by lane */
+    LOOP_DECAY,   /* e^-a of an f32 between 0 and LOOP_DECAY_MOST; of others anything */
+    LOOP_FARTHER, /* of two f32 the one whose bits are the greater number without sign: of numbers
+                     from +0 on the greater; negative numbers and NaN go before those */
     LOOP_EXCHANGE, /* of a device: what a is in another thread of the warp (see below) */
 };
 
