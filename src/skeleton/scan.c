@@ -178,6 +178,32 @@ static loop_value scan_shift(const struct scan_lowering *lowering, loop_value ve
     return loop_shuffle(lowering->arena, vector, unit, pattern, lanes);
 }
 
+/* Whether sums are scanned in halves of 16 bytes first: AVX2 moves lanes within those at once, and
+ * no others. */
+static bool scan_halves(const struct scan_lowering *lowering)
+{
+    return lowering->monoid == IR_SUM && lowering->type.dtype == DTYPE_F32 &&
+           lowering->lanes == 8 && !lowering->values.group->target->masks;
+}
+
+/* Lanes moved within their half, or the end of the first half to all of the other. */
+static loop_value scan_shift_half(const struct scan_lowering *lowering, loop_value vector, int by)
+{
+    enum { LANES = 8, HALF = 4 };
+    bool reverse = lowering->shape.stage->reverse;
+    int pattern[LANES];
+    for (int i = 0; i < LANES; i++) {
+        int from = reverse ? i + by : i - by;
+        if (by == HALF)
+            from = reverse ? i < HALF ? HALF : LANES : i < HALF ? LANES : HALF - 1;
+        bool inside = from >= 0 && from < LANES && (by == HALF || from / HALF == i / HALF);
+        pattern[i] = inside ? from : LANES + i;
+    }
+    loop_value unit =
+        loop_unit(lowering->arena, IR_SUM, (struct loop_type){lowering->type.dtype, LANES});
+    return loop_shuffle(lowering->arena, vector, unit, pattern, LANES);
+}
+
 /* One vector: scanned in the register, joined to what came before, stored. */
 static void scan_vector(struct scan_lowering *lowering, struct loop_block *block,
                         struct loop_variable *carry, loop_value value, loop_value offset,
@@ -194,11 +220,11 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
         value = loop_select(arena, nest_live(arena, lanes, count), value,
                             loop_unit(arena, lowering->monoid, value->type));
     struct loop_variable *part = loop_let(block, "part", value);
-    for (int by = 1; by < lanes; by *= 2)
-        loop_set(block, part,
-                 loop_combine(arena, lowering->monoid,
-                              scan_shift(lowering, loop_of(arena, part), by),
-                              loop_of(arena, part)));
+    for (int by = 1; by < lanes; by *= 2) {
+        loop_value moved = (scan_halves(lowering) ? scan_shift_half
+                                                  : scan_shift)(lowering, loop_of(arena, part), by);
+        loop_set(block, part, loop_combine(arena, lowering->monoid, moved, loop_of(arena, part)));
+    }
     loop_value whole = loop_of(arena, part);
     loop_value out = stage->exclusive && lanes > 1 ? scan_shift(lowering, whole, 1) : whole;
     out = stage->exclusive && lanes == 1
@@ -221,6 +247,23 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
         pattern[i] = stage->reverse ? 0 : lanes - 1;
     loop_value last = lanes > 1 ? loop_shuffle(arena, whole, whole, pattern, lanes) : whole;
     loop_set(block, carry, loop_combine(arena, lowering->monoid, loop_of(arena, carry), last));
+}
+
+/* Prefetchers alone leave a scan at 0.8 of copying on a Zen 3, downwards at 0.7. */
+static void fetch_ahead(struct scan_lowering *lowering, struct loop_block *block, loop_value value,
+                        loop_value from)
+{
+    enum { ELEMENTS_AHEAD = 512 };
+    int64_t ahead = lowering->shape.stage->reverse ? -ELEMENTS_AHEAD : ELEMENTS_AHEAD;
+    struct arena *arena = lowering->arena;
+    const struct loop_variable *axis = lowering->shape.axis.variable;
+    struct soon_loads loads = {0};
+    soon_collect(arena, value, axis, &loads);
+    for (size_t i = 0; i < loads.count; i++) {
+        loop_value offset = loop_substitute(arena, loads.at[i]->offset, axis, from);
+        loop_prefetch(block, loads.at[i]->buffer,
+                      loop_add(arena, offset, loop_integer(arena, ahead)));
+    }
 }
 
 static void scan_along(struct scan_lowering *lowering, struct loop_block *block)
@@ -249,6 +292,8 @@ static void scan_along(struct scan_lowering *lowering, struct loop_block *block)
     loop_value from = loop_of(arena, counter);
     if (reverse)
         from = loop_sub(arena, loop_sub(arena, extent, loop_integer(arena, lanes)), from);
+    if (lowering->streaming)
+        fetch_ahead(lowering, body, value, from);
     scan_vector(lowering, body, carry, value, offset, from, NULL);
     if (lanes == 1 || lowering->streaming) /* streaming is for lines of whole vectors */
         return;

@@ -33,6 +33,7 @@ struct printer {
 };
 
 /* A value, and the place of a buffer's element as an address: "&x[i]" or "x". */
+struct expression print_shuffle(struct printer *printer, loop_value value); /* loop_shuffle.c */
 struct expression print_value(struct printer *printer, loop_value value);
 const char *print_address(struct printer *printer, const struct loop_buffer *buffer,
                           loop_value offset);

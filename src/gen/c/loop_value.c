@@ -518,25 +518,6 @@ static struct expression fold(struct printer *printer, loop_value value)
     return result;
 }
 
-static struct expression shuffle(struct printer *printer, loop_value value)
-{
-    struct text list = text_new(arena_of(printer));
-    const char *a = emit_within(printer->emitter, print_value(printer, value->a), BINDS_ATOM);
-    int lanes = value->a->type.lanes;
-    if (value->type.lanes == 1) {
-        bool second = value->pattern[0] >= lanes;
-        const char *from =
-            second ? emit_within(printer->emitter, print_value(printer, value->b), BINDS_ATOM) : a;
-        return emit_format(printer->emitter, BINDS_ATOM, "%s[%d]", from,
-                           value->pattern[0] - (second ? lanes : 0));
-    }
-    for (int i = 0; i < value->type.lanes; i++)
-        text_printf(&list, ", %d", value->pattern[i]);
-    return emit_format(printer->emitter, BINDS_ATOM, "__builtin_shufflevector(%s, %s%s)",
-                       text_of(printer, value->a), text_of(printer, value->b ? value->b : value->a),
-                       list.at);
-}
-
 /* ---- words ---- */
 
 static struct expression words_load(struct printer *printer, loop_value value)
@@ -585,7 +566,7 @@ struct expression print_value(struct printer *printer, loop_value value)
         return emit_format(printer->emitter, BINDS_ATOM, "%s_iota()",
                            print_type(printer, value->type));
     case LOOP_FOLD: return fold(printer, value);
-    case LOOP_SHUFFLE: return shuffle(printer, value);
+    case LOOP_SHUFFLE: return print_shuffle(printer, value);
     case LOOP_WORDS: return words_load(printer, value);
     case LOOP_NEAR: return near(printer, value);
     case LOOP_PAIR: return pair(printer, value);

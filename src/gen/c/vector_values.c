@@ -246,6 +246,24 @@
     "    const $U result = sign | (~none & finite) | (none & 0x7e00);\n"               \
     "    return __builtin_convertvector(result, $W);\n"
 
+/* Lanes of 32 bytes moved, zeros coming in: `fast` by AVX2, `plain` as a shuffle. */
+#define MOVED(name, fast, plain)                                                           \
+    {                                                                                      \
+        name, "f32", 32,                                                                   \
+            "INLINE $V $V_" name "($V a)\n"                                                \
+            "{\n"                                                                          \
+            "#if defined __AVX2__ && !defined __clang__\n"                                 \
+            "    typedef long long words __attribute__((vector_size($Z), unused));\n" fast \
+            "#else\n"                                                                      \
+            "    return __builtin_shufflevector(a, $V_splat(0), " plain ");\n"             \
+            "#endif\n"                                                                     \
+            "}\n"                                                                          \
+    }
+#define MOVED_BITS(name, builtin, bits, plain) \
+    MOVED(name, "    return ($V)__builtin_ia32_" builtin "((words)a, " bits ");\n", plain)
+#define HALVES_SWAPPED(control) \
+    "    const $V other = __builtin_ia32_vperm2f128_ps256(a, a, " control ");\n"
+
 const struct vector_piece vector_values[] = {
     {"splat", "", 0, "INLINE $V $V_splat($E a)\n{\n    return ($V){$[a]};\n}\n"},
     {"select", "f32", 32,
@@ -436,6 +454,27 @@ const struct vector_piece vector_values[] = {
      "    return result;\n"
      "}\n"},
     /* ---- all lanes to one ---- */
+    /* ---- lanes moved ---- */
+    MOVED("up_1",
+          HALVES_SWAPPED(
+              "0x08") "    return ($V)__builtin_ia32_palignr256((words)a, (words)other, 96);\n",
+          "8, 0, 1, 2, 3, 4, 5, 6"),
+    MOVED("down_1",
+          HALVES_SWAPPED(
+              "0x81") "    return ($V)__builtin_ia32_palignr256((words)other, (words)a, 32);\n",
+          "1, 2, 3, 4, 5, 6, 7, 8"),
+    MOVED_BITS("halves_up_1", "pslldqi256", "32", "8, 0, 1, 2, 8, 4, 5, 6"),
+    MOVED_BITS("halves_up_2", "pslldqi256", "64", "8, 8, 0, 1, 8, 8, 4, 5"),
+    MOVED_BITS("halves_down_1", "psrldqi256", "32", "1, 2, 3, 8, 5, 6, 7, 8"),
+    MOVED_BITS("halves_down_2", "psrldqi256", "64", "2, 3, 8, 8, 6, 7, 8, 8"),
+    MOVED("third_to_high",
+          HALVES_SWAPPED(
+              "0x08") "    return __builtin_shufflevector(other, other, 3, 3, 3, 3, 7, 7, 7, 7);\n",
+          "8, 8, 8, 8, 3, 3, 3, 3"),
+    MOVED("fourth_to_low",
+          HALVES_SWAPPED(
+              "0x81") "    return __builtin_shufflevector(other, other, 0, 0, 0, 0, 4, 4, 4, 4);\n",
+          "4, 4, 4, 4, 8, 8, 8, 8"),
     FOLDS("sum", NUMBERS, "$V_low(a) + $V_high(a)", "a[0] + a[1]"),
     FOLDS("product", NUMBERS, "$V_low(a) * $V_high(a)", "a[0] * a[1]"),
     FOLDS("all", "i32", "$V_low(a) & $V_high(a)", "a[0] & a[1]"),
