@@ -212,8 +212,8 @@ static bool make_limits(struct arena *arena, const struct ir_binding *binding,
 enum { NEAR_DRAWS = 8, NEAR_ELEMENTS = 32 };
 
 static bool look_near(const struct ir_binding *binding, struct oracle_code *code,
-                      const struct plain *plain, struct draw *draw, struct random *random,
-                      struct error *error)
+                      const struct plain *plain, struct draw *draw, bool directed,
+                      struct random *random, struct error *error)
 {
     const struct ir_part *part = binding->part;
     struct arena own = {0};
@@ -237,7 +237,7 @@ static bool look_near(const struct ir_binding *binding, struct oracle_code *code
                                 draw->inputs[i].floats[k] * (1 - 0.25 * random_uniform(random)));
         }
         good = evaluate(&own, binding, code, near.inputs, near.expected, error) &&
-               plain_raise_limits(plain, binding, &near, true, error);
+               plain_raise_limits(plain, binding, &near, true, directed, error);
     }
     arena_release(&own);
     return good;
@@ -296,8 +296,9 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
         !make_limits(arena, binding, code, &rule, draw, &random, error))
         return false;
-    if (!plain_raise_limits(plain, binding, draw, false, error) ||
-        (rule.bits && !look_near(binding, code, plain, draw, &random, error)))
+    bool directed = rule.bits >= ORACLE_BITS;
+    if (!plain_raise_limits(plain, binding, draw, false, directed, error) ||
+        (rule.bits && !look_near(binding, code, plain, draw, directed, &random, error)))
         return false;
     draw->keys = arena_array(arena, (size_t)part->output_count + 1, sizeof *draw->keys);
     bool good = true;

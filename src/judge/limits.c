@@ -22,7 +22,7 @@
 
 #include "judge/private.h"
 
-enum { BLOCK = 64, BF16_BITS = 8, CRUDE_BITS = 4, ORACLE_BITS = 53, LONGEST = 2000 };
+enum { BLOCK = 64, BF16_BITS = 8, CRUDE_BITS = 4, LONGEST = 2000 };
 
 /* Below its least normal number a type is spaced evenly; and whether denormals of the wide ones
  * count is left to the kernel. */

@@ -97,10 +97,13 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
                                   const struct ir_program *program, struct error *error);
 /* Bytes of scratch it takes at these sizes. */
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
-/* Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
- * could not be run: without it an honest kernel may look inaccurate. */
+/*
+ * Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
+ * could not be run: without it an honest kernel may look inaccurate. In the class of the oracle's
+ * own arithmetic (`directed`) it is run with its results rounded up and down, too.
+ */
 bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw, bool near, struct error *error);
+                        struct draw *draw, bool near, bool directed, struct error *error);
 /* The same for one output, given what the plain kernel made of it, in the output's type. */
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 
@@ -189,7 +192,10 @@ struct limit_rule {
     double share;     /* of what its neighbours move by, at least */
     int rounds;       /* disturbances to average over, at least */
 };
-enum { COARSE_BITS = 11 }; /* classes of so few bits are close to the next lesser one */
+enum {
+    COARSE_BITS = 11, /* classes of so few bits are close to the next lesser one */
+    ORACLE_BITS = 53, /* of the oracle's own arithmetic */
+};
 /* Significant bits of a class; 0: must be exact. */
 int limit_class_bits(const char *accuracy);
 struct limit_rule limit_rule_make(struct arena *arena, const struct task *task,
