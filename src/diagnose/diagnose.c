@@ -46,6 +46,8 @@ void diagnosis_write(struct json *json, const char *name, const struct diagnosis
     json_double(json, "confidence", diagnosis->confidence);
     json_string(json, "pattern", diagnosis->pattern);
     json_string(json, "text", diagnosis->text);
+    if (diagnosis->reach > 0)
+        json_double(json, "reach", diagnosis->reach);
     json_array(json, "evidence");
     for (int i = 0; i < diagnosis->fact_count; i++) {
         json_object(json, NULL);

@@ -33,8 +33,7 @@ struct search_node *search_new_node(struct search *search, const char *hash)
     return node;
 }
 
-/* The plan of this text, if it is one; what reading and checking it takes is left in `scratch`. */
-static struct plan *read_plan(struct search *search, struct arena *scratch, const char *text)
+struct plan *search_read_plan(struct search *search, struct arena *scratch, const char *text)
 {
     struct errors errors = errors_new(scratch);
     struct error error;
@@ -167,7 +166,7 @@ static struct search_node *recall(struct search *search, struct arena *scratch,
     if (!text)
         return NULL;
     if (candidate->plan) {
-        struct plan *plan = read_plan(search, scratch, text);
+        struct plan *plan = search_read_plan(search, scratch, text);
         if (!plan)
             return NULL;
         plan_hash(plan, search->program->graph, hash);
@@ -239,7 +238,7 @@ struct search_node *search_add_plan(struct search *search, const char *text,
                                     struct search_node **old)
 {
     struct arena scratch = {0};
-    struct plan *plan = read_plan(search, &scratch, text);
+    struct plan *plan = search_read_plan(search, &scratch, text);
     struct search_node *node = NULL;
     char hash[65], object[65];
     *old = NULL;

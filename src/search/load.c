@@ -3,6 +3,10 @@
  * when it ended are judged first. While it goes on, what others put into it is taken likewise: a
  * run is shared through the store alone.
  */
+#include <math.h>
+
+#include "base/json_read.h"
+#include "propose/expert/edit.h"
 #include "search/private.h"
 
 /* What came of it, learned from as if it had been judged just now. */
@@ -27,8 +31,27 @@ static void learn_verdict(struct search *search, struct search_node *node)
     search->options->policy->learn(search, node);
 }
 
-/* A parent that retired, as far as its child is learned from: what was the matter, and its speed.
- * False: it is none. */
+/* What its diagnosis says beyond the class is in the object of the verdict: advice depends on it.
+ */
+static void read_pattern(struct search *search, struct arena *scratch, struct search_node *node)
+{
+    struct error error = {0};
+    size_t length = 0;
+    const char *text = node->record.verdict
+                           ? search->engine->object_get(search->store, scratch,
+                                                        node->record.verdict, &length, &error)
+                           : NULL;
+    const struct json_value *value = text ? json_read(scratch, text, length) : NULL;
+    const struct json_value *diagnosis = value ? json_member(value, "diagnosis") : NULL;
+    const char *pattern = diagnosis ? json_text(diagnosis, "pattern") : NULL;
+    if (!pattern)
+        return;
+    node->diagnosis.pattern = search_word(search, pattern);
+    node->diagnosis.reach = fmax(0, json_number(diagnosis, "reach"));
+}
+
+/* A parent that retired, as far as its child is learned from: what was the matter, its speed, and
+ * its plan. False: it is none. */
 static bool read_parent(struct search *search, struct arena *scratch, int64_t id,
                         struct search_node *parent)
 {
@@ -38,7 +61,29 @@ static bool read_parent(struct search *search, struct arena *scratch, int64_t id
         return false;
     parent->diagnosis =
         (struct diagnosis){.class = parent->record.diagnosis, .pattern = "", .text = ""};
+    read_pattern(search, scratch, parent);
+    const char *text =
+        parent->record.plan
+            ? search->engine->object_get(search->store, scratch, parent->record.plan, NULL, &error)
+            : NULL;
+    parent->plan = text ? search_read_plan(search, scratch, text) : NULL;
     return true;
+}
+
+/* What the step that led to it was, as its proposal said it: beliefs are learned from that. */
+static void read_step(struct search *search, struct arena *scratch, struct search_node *node)
+{
+    struct skeleton_program program = *search->program;
+    struct proposal step;
+    if (node->expert < 0 || !node->plan || !node->parent || !node->parent->plan)
+        return;
+    program.arena = scratch;
+    struct propose_view view = {.program = &program, .parent = node->parent->plan};
+    struct plan *plan = plan_copy(scratch, node->plan);
+    if (!edit_take(&view, plan, "", &step))
+        return;
+    node->key = arena_string(&node->own, step.key);
+    node->promise = step.promise;
 }
 
 /* NULL: the same plan or source is in the graph already. */
@@ -53,11 +98,13 @@ static struct search_node *take_candidate(struct search *search, struct arena *s
     if (!node)
         return NULL;
     search_take_record(search, node, candidate);
+    read_pattern(search, scratch, node);
     struct search_node *parent = node->parent;
     if (parent)
         parent->children++;
     else if (read_parent(search, scratch, candidate->parents[0], &gone))
         node->parent = &gone;
+    read_step(search, scratch, node);
     learn_verdict(search, node);
     node->parent = parent;
     return node;
@@ -113,8 +160,6 @@ bool search_load(struct search *search, struct error *error)
     search->champion = search_recall(search, search->run.best);
     if (search->champion && search->champion->record.fitness <= 0)
         search->champion = NULL;
-    /* The numbers drawn before are not drawn again. */
-    search->random.counter = (uint64_t)search->judged * 1000;
     return true;
 }
 

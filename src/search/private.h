@@ -22,6 +22,8 @@ struct search_node *search_new_node(struct search *search, const char *hash);
 void search_drop(struct search *search, struct search_node *node);
 /* After a batch: where there are too many, those that matter least are left to the store. */
 void search_retire(struct search *search);
+/* The plan of this text, if it is one; what reading and checking it takes is left in `scratch`. */
+struct plan *search_read_plan(struct search *search, struct arena *scratch, const char *text);
 /* What the store has of a candidate besides its plan or source, as the node's own. */
 void search_take_record(struct search *search, struct search_node *node,
                         const struct candidate *candidate);

@@ -124,6 +124,16 @@ static bool ask(struct search *search, const struct skeleton_program *program,
     return true;
 }
 
+/* What the cost model says of a step, without what an expert adds to it to rank its proposals: what
+ * is learned from can be found again from the plans alone. */
+static double promise_of(const struct skeleton_program *program, const struct plan *from,
+                         const struct plan *to)
+{
+    double before = skeleton_predict(program, from).seconds;
+    double after = skeleton_predict(program, to).seconds;
+    return before > 0 && after > 0 ? before / after : 0;
+}
+
 static struct search_node *add_found(struct search *search, struct arena *scratch,
                                      const struct search_hope *found)
 {
@@ -138,7 +148,9 @@ static struct search_node *add_found(struct search *search, struct arena *scratc
     node->mate = choice->mate;
     node->expert = choice->expert;
     node->island = choice->island;
-    node->promise = proposal->promise;
+    struct skeleton_program program = *search->program;
+    program.arena = scratch;
+    node->promise = promise_of(&program, choice->parent->plan, proposal->plan);
     node->record.island = choice->island;
     node->record.proposer =
         search_word(search, arena_printf(scratch, "expert:%s", experts[choice->expert]->name));
@@ -285,6 +297,19 @@ static bool judge_some(struct search *search, struct search_node *const *nodes, 
            save_progress(search, error);
 }
 
+/*
+ * Where a batch begins to draw is a matter of how many candidates there are, judged or made: so a
+ * run that goes on from a store draws what it would have drawn.
+ */
+static void draw_from(struct search *search, int made)
+{
+    enum { DRAWS = 1 << 20 }; /* more than any batch takes */
+    if (search->judged + made == search->drawn_for)
+        return; /* asked once more about the same: not with the same numbers */
+    search->drawn_for = search->judged + made;
+    search->random.counter = (uint64_t)search->drawn_for * DRAWS;
+}
+
 static bool gather(struct search *search, struct arena *scratch, struct search_node **batch,
                    int most, int *count)
 {
@@ -328,6 +353,7 @@ static void look_ahead(struct search *search, struct arena *scratch, const struc
     bool late = limit > 0 && search_elapsed(search) + batch_seconds >= limit;
     if (!search->options->judge.announce || late || room < 1)
         return;
+    draw_from(search, now->count);
     if (gather(search, scratch, next->nodes, room, &next->count))
         search_announce(search, next->nodes, next->count);
 }
@@ -360,6 +386,8 @@ static enum search_end loop(struct search *search, struct error *error)
     while (!is_over(search, &end)) {
         now = next;
         next.count = 0;
+        if (now.count == 0)
+            draw_from(search, 0);
         bool found =
             now.count > 0 || gather(search, &scratch, now.nodes, room_for(search, 0), &now.count);
         if (!found && !search_wait_offers(search, PATIENCE)) {

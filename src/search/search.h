@@ -208,7 +208,8 @@ struct search {
     struct machine machine;
     struct rates rates; /* all 0: nothing was measured */
     struct random random;
-    struct search_nodes nodes;    /* in memory, in the order of their numbers */
+    int64_t drawn_for;         /* candidates there were when numbers were drawn from a new place */
+    struct search_nodes nodes; /* in memory, in the order of their numbers */
     struct search_nodes retired;  /* room for the next ones */
     struct fingerprints known;    /* of search_node.hash, of all there ever were */
     struct fingerprints binaries; /* of search_judgement.binary, likewise */

@@ -222,6 +222,60 @@ TEST(search_goes_on_where_it_was)
     fake_store_close(&file);
 }
 
+static void check_same_beliefs(struct search *one, struct search *other)
+{
+    int steps = 0;
+    for (size_t n = 0; n < one->nodes.count; n++) {
+        const struct search_node *node = one->nodes.at[n];
+        const struct search_node *again = search_find(other, node->record.id);
+        if (!node->key)
+            continue;
+        CHECK(again && again->key);
+        if (!again || !again->key)
+            continue;
+        CHECK_STR(again->key, node->key);
+        CHECK(again->promise == node->promise);
+        const char *class = diagnosis_name(node->parent->diagnosis.class);
+        struct belief_step step = {.class = class, .action = node->key, .promise = 2, .advice = 1};
+        struct belief before = belief_guess(&one->beliefs, &step);
+        struct belief after = belief_guess(&other->beliefs, &step);
+        CHECK(before.mean == after.mean && before.variance == after.variance);
+        steps++;
+    }
+    CHECK(steps > 10);
+}
+
+/* A run that goes on knows what it knew: of experts, of decisions, and whom to go on from. */
+TEST(search_knows_what_it_knew)
+{
+    static const char *const names[] = {"islands", "mcts", "greedy"};
+    for (int i = 0; i < 3; i++) {
+        struct arena arena = {0};
+        struct fake_store file = fake_store_open();
+        struct fake_trace first = {.stop_after = 14}, second = {.stop_after = 1};
+        struct search *cut = fake_run(&arena, names[i], 80, file.store, 0, &first);
+        CHECK(cut->judged > 40 && cut->judged < 80);
+        struct search *again = fake_run(&arena, names[i], 80, file.store, cut->run.id, &second);
+        CHECK_INT(again->judged, cut->judged); /* it was stopped before it did anything */
+        check_same_beliefs(cut, again);
+        for (int class = 0; class < DIAGNOSIS_COUNT; class ++)
+            for (int arm = 0; arm < SEARCH_ARMS; arm++) {
+                CHECK(cut->arms[class][arm].tries == again->arms[class][arm].tries);
+                CHECK(cut->arms[class][arm].gain == again->arms[class][arm].gain);
+            }
+        for (int k = 0; k < SEARCH_ISLANDS; k++) {
+            const struct search_nodes *old = &cut->islands[k].population;
+            const struct search_nodes *new = &again->islands[k].population;
+            CHECK_INT(new->count, old->count);
+            CHECK_INT(again->islands[k].stale, cut->islands[k].stale);
+            for (size_t n = 0; n < old->count && n < new->count; n++)
+                CHECK_INT(new->at[n]->record.id, old->at[n]->record.id);
+        }
+        arena_release(&arena);
+        fake_store_close(&file);
+    }
+}
+
 TEST(search_judges_each_binary_once)
 {
     struct arena arena = {0};
