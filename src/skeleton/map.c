@@ -6,6 +6,7 @@
 
 #include "skeleton/map.h"
 #include "skeleton/slots.h"
+#include "skeleton/soon.h"
 
 bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
               struct skeleton_reason *why_not)
@@ -297,6 +298,20 @@ static void map_body(struct map_lowering *lowering, struct loop_block *block, lo
     }
 }
 
+/* What is read along the way, but for a single line that all share, is fetched ahead. */
+static void map_fetch(struct map_lowering *lowering, struct loop_block *block, loop_value from)
+{
+    const struct loop_variable *variable = lowering->chains.at[lowering->lane_chain].variable;
+    struct soon_loads all = {0}, loads = {0};
+    for (int i = 0; i < lowering->store_count; i++)
+        soon_collect(lowering->arena, lowering->stored[2 * i + 1], variable, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.at[i]->offset->op != LOOP_VARIABLE || lowering->chains.count == 1)
+            vector_push(lowering->arena, &loads, all.at[i]);
+    }
+    soon_fetch(block, &loads, variable, from, SOON_ELEMENTS);
+}
+
 /* The inner loop over from..to: whole vectors, then the rest. */
 static void map_along(struct map_lowering *lowering, struct loop_block *block, loop_value from,
                       loop_value to)
@@ -311,10 +326,13 @@ static void map_along(struct map_lowering *lowering, struct loop_block *block, l
     struct loop_variable *counter;
     struct loop_block *body =
         loop_for(block, LOOP_SERIAL, name, from, whole, loop_integer(arena, step), &counter);
-    for (int i = 0; i < lowering->unroll; i++)
-        map_body(lowering, body,
-                 loop_add(arena, loop_of(arena, counter), loop_integer(arena, i * lowering->lanes)),
-                 lowering->lanes, NULL);
+    for (int i = 0; i < lowering->unroll; i++) {
+        loop_value at =
+            loop_add(arena, loop_of(arena, counter), loop_integer(arena, i * lowering->lanes));
+        if (lowering->streaming && !lowering->masks && lowering->line_chain < 0)
+            map_fetch(lowering, body, at);
+        map_body(lowering, body, at, lowering->lanes, NULL);
+    }
     if (step == 1)
         return;
     int lanes = lowering->masks ? lowering->lanes : 1;

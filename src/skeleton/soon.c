@@ -42,3 +42,14 @@ void soon_collect(struct arena *arena, loop_value value, const struct loop_varia
     struct search search = {arena, variable, loads, map_new(arena)};
     visit(&search, value);
 }
+
+void soon_fetch(struct loop_block *block, const struct soon_loads *loads,
+                const struct loop_variable *variable, loop_value from, int64_t further)
+{
+    struct arena *arena = block->arena;
+    for (size_t i = 0; i < loads->count; i++) {
+        loop_value offset = loop_substitute(arena, loads->at[i]->offset, variable, from);
+        loop_prefetch(block, loads->at[i]->buffer,
+                      loop_add(arena, offset, loop_integer(arena, further)));
+    }
+}

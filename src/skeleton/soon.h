@@ -12,4 +12,12 @@ struct soon_loads VECTOR(loop_value);
 void soon_collect(struct arena *arena, loop_value value, const struct loop_variable *variable,
                   struct soon_loads *loads);
 
+/* How many elements further on loops that store past the caches fetch what they read: prefetchers
+ * alone leave them at 0.7 to 0.9 of copying on a Zen 3. */
+enum { SOON_ELEMENTS = 512 };
+
+/* Fetches the loads so many elements further on than where the variable is `from`. */
+void soon_fetch(struct loop_block *block, const struct soon_loads *loads,
+                const struct loop_variable *variable, loop_value from, int64_t further);
+
 #endif
