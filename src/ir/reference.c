@@ -3,8 +3,10 @@
  * as far as a compiler for the device can be made to.
  *
  * Every float input is first copied into f64, where all else reads it, and moved on the way if that
- * is asked for. Temporaries without a declared type are f64, those with one and casts round as they
- * say. Float outputs are f64; what reads them again inside reads a copy rounded to their type.
+ * is asked for. A copy lies so that neighbouring results read neighbours of it: of x[m, k] * w[n,
+ * k], whose results are y[m, n], w is copied with n last. Temporaries without a declared type are
+ * f64, those with one and casts round as they say. Float outputs are f64; what reads them again
+ * inside reads a copy rounded to their type.
  */
 #include <string.h>
 
@@ -13,6 +15,7 @@
 struct reference {
     struct rewriting rewriting;
     int *instead;          /* per tensor of the old part: what is read in its place */
+    int *last;             /* and which of its dimensions is the last there; IR_NONE: as it was */
     int disturbance, seed; /* scalars */
 };
 
@@ -136,8 +139,21 @@ static int moved(struct rewriting_stage *stage, const struct reference *referenc
     return float_of(stage, IR_MUL, value, float_of(stage, IR_ADD, number(stage, 1), share));
 }
 
-/* All elements of a tensor, copied into another of its shape. `input`: its number, for what moves;
- * below 0: nothing does. */
+/* One number per dimension, that of `last` behind all others. */
+static int *reorder(struct arena *arena, const int *numbers, int rank, int last)
+{
+    int *ordered = arena_array(arena, (size_t)rank + 1, sizeof *ordered);
+    int count = 0;
+    for (int d = 0; d < rank; d++)
+        if (d != last)
+            ordered[count++] = numbers[d];
+    if (last != IR_NONE)
+        ordered[count] = numbers[last];
+    return ordered;
+}
+
+/* All elements of a tensor, copied into another of its shape, but for the dimension that is to be
+ * the last. `input`: its number, for what moves; below 0: nothing does. */
 static int add_copy(struct reference *reference, int tensor, const char *suffix, enum dtype dtype,
                     bool declared, int input)
 {
@@ -155,7 +171,10 @@ static int add_copy(struct reference *reference, int tensor, const char *suffix,
             d == 0 ? at[d] : node_of(&stage, IR_MUL, element, rewriting_size(&stage, from.dims[d]));
         element = d == 0 ? row : node_of(&stage, IR_ADD, row, at[d]);
     }
-    int to = rewriting_tensor(rewriting, from.name, suffix, dtype, stage.indices.at, from.rank);
+    int last = reference->last[tensor];
+    int to =
+        rewriting_tensor(rewriting, from.name, suffix, dtype,
+                         reorder(rewriting->arena, stage.indices.at, from.rank, last), from.rank);
     rewriting->tensors.at[to].declared = declared;
     int value = rewriting_read(&stage, tensor, at, IR_NONE);
     if (stage.nodes.at[value].type != DTYPE_F64)
@@ -163,7 +182,8 @@ static int add_copy(struct reference *reference, int tensor, const char *suffix,
     if (input >= 0)
         value = moved(&stage, reference, input,
                       element == IR_NONE ? rewriting_int(&stage, 0) : element, value);
-    rewriting_finish(&stage, NULL, IR_NONE, to, at, value);
+    rewriting_finish(&stage, NULL, IR_NONE, to, reorder(rewriting->arena, at, from.rank, last),
+                     value);
     return to;
 }
 
@@ -195,7 +215,11 @@ static struct ir_nodes copy_nodes(const struct reference *reference, const struc
         struct ir_node *node = &nodes.at[i];
         *node = stage->nodes.at[i];
         if (node->op == IR_READ) {
-            node->read.tensor = reference->instead[node->read.tensor];
+            int tensor = node->read.tensor;
+            node->read.tensor = reference->instead[tensor];
+            node->read.at =
+                reorder(arena, node->read.at, reference->rewriting.tensors.at[tensor].rank,
+                        reference->last[tensor]);
             if (dtype_is_float(node->type))
                 node->type =
                     dtype_compute(reference->rewriting.tensors.at[node->read.tensor].dtype);
@@ -276,15 +300,55 @@ static bool is_read(const struct ir_part *part, int tensor, bool *in_loop)
     return read;
 }
 
+/* ---- inputs that lie the other way ---- */
+
+static bool is_scattered(const struct ir_stage *stage, int tensor)
+{
+    for (int i = 0; stage->kind == IR_LOOP && i < stage->body_count; i++)
+        if (is_scattered(&stage->body[i], tensor))
+            return true;
+    return stage->kind == IR_SCATTER && stage->from == tensor;
+}
+
+/* The dimension in which neighbouring results of sums read it, where that is always the same one
+ * and not the last; else IR_NONE. */
+static int find_last(const struct ir_part *part, int tensor)
+{
+    int found = IR_NONE, rank = part->tensors[tensor].rank;
+    for (int s = 0; s < part->stage_count; s++) {
+        const struct ir_stage *stage = &part->stages[s];
+        if (is_scattered(stage, tensor))
+            return IR_NONE;
+        if (stage->kind != IR_REDUCE || stage->left_count == 0)
+            continue;
+        int fastest = stage->indices[stage->left_count - 1];
+        for (int i = 0; i < stage->nodes.count; i++) {
+            const struct ir_node *node = &stage->nodes.at[i];
+            for (int d = 0; node->op == IR_READ && node->read.tensor == tensor && d < rank; d++) {
+                const struct ir_node *at = &stage->nodes.at[node->read.at[d]];
+                if (at->op != IR_INDEX || at->index != fastest)
+                    continue;
+                if (found != IR_NONE && found != d)
+                    return IR_NONE;
+                found = d;
+            }
+        }
+    }
+    return found == rank - 1 ? IR_NONE : found;
+}
+
 /* ---- the whole ---- */
 
 static void add_inputs(struct reference *reference)
 {
     const struct ir_part *part = reference->rewriting.old;
-    for (int i = 0; i < part->input_count; i++)
-        if (dtype_is_float(part->tensors[part->inputs[i]].dtype))
-            reference->instead[part->inputs[i]] =
-                add_copy(reference, part->inputs[i], "wide", DTYPE_F64, false, i);
+    for (int i = 0; i < part->input_count; i++) {
+        int input = part->inputs[i];
+        if (!dtype_is_float(part->tensors[input].dtype))
+            continue;
+        reference->last[input] = find_last(part, input);
+        reference->instead[input] = add_copy(reference, input, "wide", DTYPE_F64, false, i);
+    }
 }
 
 /* `types`: of the outputs as they were. */
@@ -323,8 +387,11 @@ bool ir_reference(struct arena *arena, const struct ir_program *program, struct 
         return false;
     reference.instead =
         arena_array(arena, (size_t)flat->tensor_count + 1, sizeof *reference.instead);
-    for (int i = 0; i < flat->tensor_count; i++)
+    reference.last = arena_array(arena, (size_t)flat->tensor_count + 1, sizeof *reference.last);
+    for (int i = 0; i < flat->tensor_count; i++) {
         reference.instead[i] = i;
+        reference.last[i] = IR_NONE;
+    }
     add_inputs(&reference);
     add_stages(&reference, types, read);
     *out = (struct ir_reference){.program = rewriting_end(&reference.rewriting),
