@@ -372,6 +372,31 @@ TEST(search_keeps_a_first_plan_that_is_as_good)
     fake_judge_now = fake_judge;
 }
 
+/* However long ago the first plans were judged, and in whichever sitting: nothing slower comes
+ * back. */
+TEST(search_is_never_slower_than_its_best_first_plan)
+{
+    enum { LIVE = 24, LONG = 120 };
+    struct arena arena = {0};
+    struct fake_store file = fake_store_open();
+    struct fake_trace first = {.stop_after = 20}, second = {0};
+    fake_judge_now = judge_close;
+    above_first = 0.98;
+    fake_live = LIVE;
+    struct search *search = fake_run(&arena, "islands", LONG, file.store, 0, &first);
+    CHECK(search->judged > 2 * LIVE && search->judged < LONG);
+    int64_t number = search->first->record.id;
+    search = fake_run(&arena, "islands", LONG, file.store, search->run.id, &second);
+    CHECK_INT(search->judged, LONG);
+    CHECK_INT(search->first->record.id, number);
+    CHECK(search->best == search->first);
+    CHECK_INT(search->run.best, number);
+    fake_live = 0;
+    fake_judge_now = fake_judge;
+    arena_release(&arena);
+    fake_store_close(&file);
+}
+
 /* Whoever won an earlier sitting is among the finalists of the next, however lucky others were. */
 TEST(search_keeps_its_champion)
 {
