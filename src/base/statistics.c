@@ -79,6 +79,19 @@ double statistics_quantile(const double *values, size_t count, double q)
     return result;
 }
 
+double statistics_low_mean(const double *values, size_t count, double share)
+{
+    if (count == 0 || !(share >= 0 && share <= 1) || any_nan(values, count))
+        return NAN;
+    double *sorted = memory_alloc(count * sizeof *sorted);
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    size_t lowest = (size_t)ceil(share * (double)count);
+    double result = statistics_mean(sorted, lowest > 0 ? lowest : 1);
+    memory_free(sorted);
+    return result;
+}
+
 double statistics_median(const double *values, size_t count)
 {
     return statistics_quantile(values, count, 0.5);

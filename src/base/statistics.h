@@ -16,6 +16,8 @@ double statistics_mean(const double *values, size_t count);
 double statistics_deviation(const double *values, size_t count); /* sample: n - 1 */
 double statistics_median(const double *values, size_t count);
 double statistics_quantile(const double *values, size_t count, double q); /* linear, q in [0, 1] */
+/* The mean of the lowest share of them, of one at least. */
+double statistics_low_mean(const double *values, size_t count, double share);
 double statistics_geometric_mean(const double *values, size_t count);
 
 /* Percentile bootstrap of the median: `confidence` as in 0.95, repeatable by seed. */

@@ -185,6 +185,9 @@ TEST(statistics_of_a_few)
     CHECK_DOUBLE(statistics_quantile(values, 5, 0), 1);
     CHECK_DOUBLE(statistics_quantile(values, 5, 1), 5);
     CHECK_DOUBLE(statistics_quantile(values, 5, 0.1), 1.4);
+    CHECK_DOUBLE(statistics_low_mean(values, 5, 0.1), 1);
+    CHECK_DOUBLE(statistics_low_mean(values, 5, 0.4), 1.5);
+    CHECK(isnan(statistics_low_mean(values, 0, 0.1)));
     CHECK_DOUBLE(statistics_geometric_mean((double[]){1, 10, 100}, 3), 10);
     CHECK_DOUBLE(values[0], 5);
     CHECK_DOUBLE(statistics_deviation(values, 1), 0);
