@@ -227,20 +227,32 @@ loop_value loop_words(struct arena *arena, const struct loop_buffer *buffer, loo
     return load;
 }
 
-loop_value loop_near(struct arena *arena, loop_value a)
+/* An operation on one vector of f32, and on two values, as wide as the wider one. */
+static loop_value of_one(struct arena *arena, enum loop_op op, loop_value a)
 {
-    struct loop_expression *expression = expression_new(arena, LOOP_NEAR, DTYPE_F32, a->type.lanes);
+    struct loop_expression *expression = expression_new(arena, op, DTYPE_F32, a->type.lanes);
     expression->a = a;
     return expression;
 }
 
+static loop_value of_two(struct arena *arena, enum loop_op op, enum dtype dtype, loop_value a,
+                         loop_value b)
+{
+    int lanes = a->type.lanes > b->type.lanes ? a->type.lanes : b->type.lanes;
+    struct loop_expression *expression = expression_new(arena, op, dtype, lanes);
+    expression->a = loop_splat(arena, a, lanes);
+    expression->b = loop_splat(arena, b, lanes);
+    return expression;
+}
+
+loop_value loop_near(struct arena *arena, loop_value a)
+{
+    return of_one(arena, LOOP_NEAR, a);
+}
+
 loop_value loop_pair(struct arena *arena, loop_value low, loop_value high)
 {
-    int lanes = low->type.lanes > high->type.lanes ? low->type.lanes : high->type.lanes;
-    struct loop_expression *expression = expression_new(arena, LOOP_PAIR, DTYPE_I32, lanes);
-    expression->a = loop_splat(arena, low, lanes);
-    expression->b = loop_splat(arena, high, lanes);
-    return expression;
+    return of_two(arena, LOOP_PAIR, DTYPE_I32, low, high);
 }
 
 loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, loop_value b,
@@ -259,19 +271,12 @@ loop_value loop_dot(struct arena *arena, enum loop_words words, loop_value a, lo
 
 loop_value loop_decay(struct arena *arena, loop_value a)
 {
-    struct loop_expression *expression =
-        expression_new(arena, LOOP_DECAY, DTYPE_F32, a->type.lanes);
-    expression->a = a;
-    return expression;
+    return of_one(arena, LOOP_DECAY, a);
 }
 
 loop_value loop_farther(struct arena *arena, loop_value a, loop_value b)
 {
-    int lanes = a->type.lanes > b->type.lanes ? a->type.lanes : b->type.lanes;
-    struct loop_expression *expression = expression_new(arena, LOOP_FARTHER, DTYPE_F32, lanes);
-    expression->a = loop_splat(arena, a, lanes);
-    expression->b = loop_splat(arena, b, lanes);
-    return expression;
+    return of_two(arena, LOOP_FARTHER, DTYPE_F32, a, b);
 }
 
 /* ---- monoids of width 1 ---- */
