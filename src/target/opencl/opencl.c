@@ -19,7 +19,10 @@ struct opencl {
 #define DECLARE(name, result, arguments) result(*name) arguments;
     OPENCL_FUNCTIONS(DECLARE)
 #undef DECLARE
-    cl_handle device, context, queue, program;
+    cl_handle device, context, queue;
+    cl_handle program; /* the one built last, and its text: it stays until another is asked for */
+    char *text;
+    size_t text_length;
     struct {
         char name[TARGET_NAME];
         cl_handle kernel;
@@ -111,6 +114,7 @@ static void opencl_close(struct device *device)
         cl->ReleaseProgram(cl->program);
     if (cl->context)
         cl->ReleaseContext(cl->context);
+    free(cl->text);
     /* the library stays: drivers leave threads behind that run in it */
     free(cl->buffers.at);
     free(cl);
@@ -181,12 +185,38 @@ static void take_log(const struct opencl *cl, cl_handle program, struct text *lo
     free(text);
 }
 
-static cl_handle build(struct opencl *cl, const char *text, size_t length, int32_t *status)
+static bool is_built(const struct opencl *cl, const char *text, size_t length)
 {
-    cl_handle program = cl->CreateProgramWithSource(cl->context, 1, &text, &length, status);
-    if (program)
-        *status = cl->BuildProgram(program, 1, &cl->device, OPTIONS, NULL, NULL);
-    return program;
+    return cl->program && cl->text_length == length && memcmp(cl->text, text, length) == 0;
+}
+
+static void forget_program(struct opencl *cl)
+{
+    if (cl->program)
+        cl->ReleaseProgram(cl->program);
+    free(cl->text);
+    cl->program = NULL;
+    cl->text = NULL;
+}
+
+/*
+ * Makes the program of a text the one that is loaded. Cases of one kernel follow each other in a
+ * process that stays, and PoCL takes a tenth of a second even for what it has built before.
+ */
+static int32_t build(struct opencl *cl, const char *text, size_t length)
+{
+    int32_t status = CL_SUCCESS;
+    if (is_built(cl, text, length))
+        return status;
+    forget_program(cl);
+    cl->program = cl->CreateProgramWithSource(cl->context, 1, &text, &length, &status);
+    if (cl->program)
+        status = cl->BuildProgram(cl->program, 1, &cl->device, OPTIONS, NULL, NULL);
+    cl->text = malloc(length);
+    cl->text_length = cl->text ? length : SIZE_MAX; /* without its text it is never found again */
+    if (cl->text)
+        memcpy(cl->text, text, length);
+    return status;
 }
 
 static bool opencl_compile(struct arena *arena, struct device *device, const char *architecture,
@@ -201,13 +231,13 @@ static bool opencl_compile(struct arena *arena, struct device *device, const cha
         return false;
     }
     struct opencl *cl = device->state;
-    int32_t status = CL_SUCCESS;
-    cl_handle program = build(cl, text, length, &status);
-    if (!program)
+    int32_t status = build(cl, text, length);
+    if (!cl->program)
         return fail(error, status, "the program cannot be made");
-    take_log(cl, program, &built->log);
+    take_log(cl, cl->program, &built->log);
     built->done = status == CL_SUCCESS;
-    cl->ReleaseProgram(program);
+    if (!built->done)
+        forget_program(cl);
     return true;
 }
 
@@ -215,8 +245,9 @@ static bool opencl_load(struct device *device, const char *bytes, size_t length,
                         struct error *error)
 {
     struct opencl *cl = device->state;
-    int32_t status = CL_SUCCESS;
-    cl->program = build(cl, bytes, length, &status);
+    int32_t status = build(cl, bytes, length);
+    if (status != CL_SUCCESS)
+        forget_program(cl);
     return check(error, status, "the program cannot be loaded");
 }
 
@@ -382,10 +413,7 @@ static bool opencl_renew(struct device *device, struct error *error)
         status |= cl->ReleaseKernel(cl->kernels[i].kernel);
     while (cl->buffers.count > 0)
         status |= cl->ReleaseMemObject((cl_handle)cl->buffers.at[--cl->buffers.count]);
-    if (cl->program)
-        status |= cl->ReleaseProgram(cl->program);
     cl->kernel_count = 0;
-    cl->program = NULL;
     return check(error, status, "memory of the device cannot be given back");
 }
 
