@@ -524,10 +524,6 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
     const struct plan_group *plan = lowering->plan;
     int64_t step = (int64_t)lowering->lanes * lowering->unroll;
     bool streaming = plan_is(plan, "stores", "streaming"), keeps = !plan_is(plan, "keep", "no");
-    if (!streaming && !keeps) {
-        lower_along(lowering, block);
-        return;
-    }
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
     loop_value length = skeleton_size(&lowering->values, inner->extent);
     loop_value fits = loop_bool(arena, true);
@@ -538,12 +534,24 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
     if (keeps) {
         loop_value most = loop_integer(arena, plan_number(plan, "keep", 4096));
         fits = loop_apply(arena, IR_AND, fits, loop_apply(arena, IR_LE, length, most, NULL), NULL);
+        lowering->longest = most->integer;
         lowering->kept_pass = kept_pass(lowering);
+    }
+    int64_t most;
+    loop_value no_long_sums = row_is_short(lowering, step, &most);
+    if (no_long_sums) {
+        fits = loop_apply(arena, IR_AND, fits, no_long_sums, NULL);
+        lowering->longest = most;
+    }
+    if (!streaming && !keeps && !no_long_sums) {
+        lower_along(lowering, block);
+        return;
     }
     lowering->streaming = streaming;
     struct loop_block *chosen = loop_if(block, fits);
     lower_along(lowering, chosen);
     lowering->streaming = false;
+    lowering->longest = 0;
     lowering->kept_pass = 0;
     lowering->kept = NULL;
     lowering->kept_value = NULL;
@@ -552,6 +560,29 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
         lowering->unroll = 1;
     }
     lower_along(lowering, loop_else(block));
+}
+
+typedef void lower_function(struct row_lowering *lowering, struct loop_block *block, int across);
+
+/* Twice, where the rows planned for have no long sums but others may. */
+static void lower_lengths(struct row_lowering *lowering, struct loop_block *block, int across,
+                          lower_function *lower)
+{
+    int64_t most;
+    loop_value fits = row_is_short(lowering, 1, &most);
+    if (fits) {
+        lowering->longest = most;
+        lower(lowering, loop_if(block, fits), across);
+        lowering->longest = 0;
+        block = loop_else(block);
+    }
+    lower(lowering, block, across);
+}
+
+static void lower_columns(struct row_lowering *lowering, struct loop_block *block, int across)
+{
+    row_columns(lowering, block, &lowering->left.at[across],
+                plan_number(lowering->plan, "columns", 0));
 }
 
 static void row_lower(const struct skeleton_group *group, const struct plan_group *plan,
@@ -584,11 +615,12 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
     }
     row_totals_open(lowering);
     struct loop_block *block = loop_function(kernel, plan->name, slots_note(group));
-    if (across && plan_number(plan, "columns", 0) > 0)
-        (split ? row_columns_split : row_columns)(
-            lowering, block, &lowering->left.at[shape->across], plan_number(plan, "columns", 0));
+    bool columns = plan_number(plan, "columns", 0) > 0;
+    if (across && columns && split)
+        row_columns_split(lowering, block, &lowering->left.at[shape->across],
+                          plan_number(plan, "columns", 0));
     else if (across)
-        lower_across(lowering, block, shape->across);
+        lower_lengths(lowering, block, shape->across, columns ? lower_columns : lower_across);
     else
         lower_rows(lowering, block);
     loop_prune(block);

@@ -30,6 +30,7 @@ struct row_stage {
     const struct loop_buffer *partial[2]; /* TOTAL, or REDUCE by chunks: values not yet combined */
     /* while its pass is written */
     struct loop_variable *sums[ROW_MAX_UNROLL], *places[ROW_MAX_UNROLL];
+    struct loop_variable *totals[ROW_MAX_UNROLL]; /* of a long sum: see row_long.c; else NULL */
     struct loop_variable *odd; /* quick, of two components: lanes that saw a NaN */
     struct loop_variable *far; /* quick, of decays: the farthest below the maximum, or NULL */
     /* after its pass; per vector of rows side by side */
@@ -62,6 +63,12 @@ struct row_lowering {
     bool quick; /* rows are taken to hold ordinary numbers: see row_quick.c */
     enum loop_kind kind; /* of the loops over rows */
     int vector;          /* the vector of rows that values are now made for */
+    int64_t longest;     /* no row, or chunk of one, has more elements; 0: that is not known */
+    /* while sums are long: elements of a piece, else 0; elements since sums were last put aside;
+     * whether accumulators are rows of their own, and not folded */
+    int64_t piece;
+    struct loop_variable *since;
+    bool apart;
     /* elements kept from one pass for a later one */
     const struct loop_buffer *kept;
     loop_value kept_value; /* what they are, in terms of the inner chain's variable */
@@ -87,9 +94,41 @@ void row_sums_add(struct row_lowering *lowering, struct loop_block *block, struc
                   int vector, const loop_value *values, loop_value live);
 /* i64 places of a vector whose lanes do not run along the row. */
 loop_value row_place(struct row_lowering *lowering, const struct row_stage *stage, int vector);
-/* All accumulators and their lanes as one value. */
+/* All accumulators and their lanes as one value; of long sums without what was put aside... */
+loop_value row_sums_join(struct row_lowering *lowering, const struct row_stage *stage, int vectors);
+/* ...and with it. */
 void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
                    int vectors, loop_value results[2]);
+
+/* ---- row_long.c: sums too long for one accumulator ---- */
+
+/* Where rows planned for have no long sums but others may, `together` elements added in one step:
+ * whether a row has none, and in `*most` how many elements it has then at most. NULL: it makes no
+ * difference. */
+loop_value row_is_short(struct row_lowering *lowering, int64_t together, int64_t *most);
+/* Before the accumulators of a pass are opened, `together` elements added in one step: whether its
+ * sums may be long. `apart`: accumulators are rows of their own. */
+void row_long_pass(struct row_lowering *lowering, struct loop_block *block, int pass,
+                   int64_t together, bool apart);
+/* The same for parts of one stage, as many as there may be. */
+void row_long_parts(struct row_lowering *lowering, struct loop_block *block,
+                    const struct row_stage *stage, int64_t together);
+bool row_is_long(const struct row_lowering *lowering, const struct row_stage *stage);
+/* Totals of the stage, where it is long: row_sums_open does this. */
+void row_long_open(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, int lanes);
+/* A block for the accumulators to be put aside in, when they have taken a piece; then they take
+ * `more` elements. NULL: sums are not long. */
+struct loop_block *row_long_check(struct row_lowering *lowering, struct loop_block *block,
+                                  loop_value more);
+/* What they hold is added to the totals, and they begin anew. */
+void row_long_aside(struct row_lowering *lowering, struct loop_block *block, int vectors);
+/* from..to in pieces, in the block returned from `*from` to `*to`; `*aside` as above. */
+struct loop_block *row_long_pieces(struct row_lowering *lowering, struct loop_block *block,
+                                   loop_value *from, loop_value *to, struct loop_block **aside);
+/* The sum with what was put aside before; the stage's totals are done with. */
+loop_value row_long_sum(struct row_lowering *lowering, struct row_stage *stage, int vector,
+                        loop_value sum);
 
 /* ---- row_quick.c ---- */
 

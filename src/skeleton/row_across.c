@@ -112,9 +112,15 @@ static void across_loops(struct across *across, struct loop_block *block)
     loop_value along = NULL;
     for (int i = 0; i < lowering->reduced.count; i++) {
         const struct nest_chain *chain = &lowering->reduced.at[i];
+        loop_value from = loop_integer(arena, 0);
+        loop_value to = skeleton_size(&lowering->values, chain->extent);
         struct loop_variable *counter;
-        block = loop_for(block, LOOP_SERIAL, chain->variable->name, loop_integer(arena, 0),
-                         skeleton_size(&lowering->values, chain->extent), NULL, &counter);
+        struct loop_block *aside = NULL;
+        if (i + 1 == lowering->reduced.count)
+            block = row_long_pieces(lowering, block, &from, &to, &aside);
+        if (aside)
+            row_long_aside(lowering, aside, across->vectors);
+        block = loop_for(block, LOOP_SERIAL, chain->variable->name, from, to, NULL, &counter);
         along = loop_of(arena, counter);
         map_set_bytes(&counters, &chain->variable, sizeof chain->variable, (void *)along);
     }
@@ -130,6 +136,7 @@ static void across_pass(struct across *across, struct loop_block *block, int pas
     struct row_lowering *lowering = across->lowering;
     struct arena *arena = lowering->arena;
     struct row_group *row = &lowering->row;
+    row_long_pass(lowering, block, pass, 1, true);
     for (int i = 0; i < row->stage_count; i++) {
         if (row_in_pass(&row->stages[i], pass) && row->stages[i].kind != ROW_MAP)
             row_sums_open(lowering, block, &row->stages[i], across->vectors, lowering->lanes);
@@ -158,9 +165,9 @@ static void across_finish(struct across *across, struct loop_block *block, struc
     struct arena *arena = lowering->arena;
     const struct ir_write *writes = stage->stage->writes;
     for (int i = 0; i < across->vectors; i++) {
-        loop_value sum = loop_of(arena, stage->sums[i]);
+        loop_value sum = row_long_sum(lowering, stage, i, loop_of(arena, stage->sums[i]));
         loop_value value = skeleton_round(&lowering->values, writes[0].tensor, sum);
-        if (value != sum)
+        if (value->op != LOOP_VARIABLE)
             value = loop_of(arena, loop_let(block, stage->sums[i]->name, value));
         stage->results[i] = value;
         if (row_is_indexed(stage))

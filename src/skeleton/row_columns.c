@@ -20,7 +20,8 @@ struct columns {
     const struct loop_variable *along; /* counter of the innermost loop down the rows */
     int rows;                          /* added at a time, from that one on */
     bool wide; /* they are added ROWS at a time; else those below are fetched meanwhile */
-    const struct loop_buffer *sums[ROW_MAX_STAGES]; /* per stage; NULL: no reduction */
+    const struct loop_buffer *sums[ROW_MAX_STAGES];   /* per stage; NULL: no reduction */
+    const struct loop_buffer *totals[ROW_MAX_STAGES]; /* of long sums: see row_long.c */
     /* threads share terms: what each share leaves */
     const struct loop_buffer *parts[ROW_MAX_STAGES];
     loop_value share, extent;
@@ -71,10 +72,31 @@ static loop_value sums_at(struct columns *columns, int stage, loop_value place, 
                           loop_unit(lowering->arena, monoid_of(columns, stage), type));
 }
 
+/* What was put aside of a sum that may be long. */
+static loop_value totals_at(struct columns *columns, int stage, loop_value place, loop_value count)
+{
+    struct row_lowering *lowering = columns->lowering;
+    return loop_load_part(lowering->arena, columns->totals[stage], place, lowering->lanes, count,
+                          NULL);
+}
+
+/* The sums so far, with what was put aside. */
+static loop_value result_at(struct columns *columns, int stage, loop_value place, loop_value count)
+{
+    struct arena *arena = columns->lowering->arena;
+    loop_value sum = sums_at(columns, stage, place, count);
+    if (!columns->totals[stage])
+        return sum;
+    loop_value total =
+        loop_add(arena, totals_at(columns, stage, place, count), loop_cast(arena, DTYPE_F64, sum));
+    return loop_cast(arena, sum->type.dtype, total);
+}
+
 static void columns_clear(struct columns *columns, struct loop_block *block, loop_value place,
                           loop_value count)
 {
     struct row_lowering *lowering = columns->lowering;
+    struct loop_type total = {DTYPE_F64, lowering->lanes};
     for (int i = 0; i < lowering->row.stage_count; i++) {
         if (!columns->sums[i])
             continue;
@@ -82,6 +104,26 @@ static void columns_clear(struct columns *columns, struct loop_block *block, loo
         loop_store(block, columns->sums[i], place,
                    loop_unit(lowering->arena, monoid_of(columns, i), type))
             ->count = count;
+        if (columns->totals[i])
+            loop_store(block, columns->totals[i], place, loop_unit(lowering->arena, IR_SUM, total))
+                ->count = count;
+    }
+}
+
+static void columns_aside(struct columns *columns, struct loop_block *block, loop_value place,
+                          loop_value count)
+{
+    struct row_lowering *lowering = columns->lowering;
+    struct arena *arena = lowering->arena;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        if (!columns->totals[i])
+            continue;
+        loop_value sum = loop_cast(arena, DTYPE_F64, sums_at(columns, i, place, count));
+        loop_store(block, columns->totals[i], place,
+                   loop_add(arena, totals_at(columns, i, place, count), sum))
+            ->count = count;
+        struct loop_type type = {loop_buffer_dtype(columns->sums[i]), lowering->lanes};
+        loop_store(block, columns->sums[i], place, loop_unit(arena, IR_SUM, type))->count = count;
     }
 }
 
@@ -140,7 +182,7 @@ static void columns_finish(struct columns *columns, struct loop_block *block, lo
         struct row_stage *stage = &lowering->row.stages[i];
         if (columns->sums[i])
             stage->results[0] = skeleton_round(&lowering->values, stage->stage->writes[0].tensor,
-                                               sums_at(columns, i, place, count));
+                                               result_at(columns, i, place, count));
     }
     row_store_values(lowering, block, 1, columns->chain, loop_add(arena, columns->from, place),
                      count);
@@ -155,7 +197,7 @@ static void columns_keep(struct columns *columns, struct loop_block *block, loop
                              loop_add(arena, columns->from, place));
     for (int i = 0; i < columns->lowering->row.stage_count; i++) {
         if (columns->sums[i])
-            loop_store(block, columns->parts[i], at, sums_at(columns, i, place, count))->count =
+            loop_store(block, columns->parts[i], at, result_at(columns, i, place, count))->count =
                 count;
     }
 }
@@ -186,13 +228,17 @@ static void columns_join(struct columns *columns, struct loop_block *block, loop
 
 static void columns_sums_open(struct columns *columns, struct loop_block *block, int64_t most)
 {
-    const struct row_lowering *lowering = columns->lowering;
+    struct row_lowering *lowering = columns->lowering;
+    row_long_pass(lowering, block, 1, columns->wide ? ROWS : 1, true);
     for (int i = 0; i < lowering->row.stage_count; i++) {
         const struct ir_stage *ir = lowering->row.stages[i].stage;
-        if (lowering->row.stages[i].kind == ROW_REDUCE)
-            columns->sums[i] =
-                loop_stack(block, lowering->group->part->tensors[ir->writes[0].tensor].name,
-                           ir->nodes.at[ir->writes[0].value].type, 1, most);
+        if (lowering->row.stages[i].kind != ROW_REDUCE)
+            continue;
+        columns->sums[i] =
+            loop_stack(block, lowering->group->part->tensors[ir->writes[0].tensor].name,
+                       ir->nodes.at[ir->writes[0].value].type, 1, most);
+        if (row_is_long(lowering, &lowering->row.stages[i]))
+            columns->totals[i] = loop_stack(block, "total", DTYPE_F64, 1, most);
     }
 }
 
@@ -205,6 +251,15 @@ static void columns_rows(struct columns *columns, struct loop_block *block, loop
     const struct nest_chain *reduced = &lowering->reduced.at[lowering->reduced.count - 1];
     const struct nest_chain *chain = columns->chain;
     struct loop_variable *counter;
+    struct loop_block *aside = NULL;
+    if (rows == 1 && columns->wide) { /* a few that are left: but there may be many such rests */
+        if (lowering->reduced.count > 1)
+            aside = row_long_check(lowering, block, loop_integer(arena, ROWS));
+    } else {
+        block = row_long_pieces(lowering, block, &first, &last, &aside);
+    }
+    if (aside)
+        columns_loop(columns, aside, columns_aside);
     block = loop_for(block, LOOP_SERIAL, reduced->variable->name, first, last,
                      loop_integer(arena, rows), &counter);
     nest_bind(&lowering->row.nest, &lowering->values, reduced, loop_of(arena, counter));

@@ -260,9 +260,13 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
     loop_value length = loop_sub(arena, to, from);
     loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
     loop_value whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, to, rest)));
+    loop_value first = from, last = whole;
+    struct loop_block *aside, *body = row_long_pieces(lowering, block, &first, &last, &aside);
+    if (aside)
+        row_long_aside(lowering, aside, lowering->unroll);
     struct loop_variable *counter;
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, inner->variable->name, from, whole,
-                                       loop_integer(arena, step), &counter);
+    body = loop_for(body, LOOP_SERIAL, inner->variable->name, first, last,
+                    loop_integer(arena, step), &counter);
     bool fetch = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
                  items->at[0].stage->pass == lowering->fetch_pass;
     for (int i = 0; fetch && i < lowering->unroll; i++)
@@ -271,6 +275,10 @@ static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
         pass_body(lowering, body, items, i, lowering->lanes, loop_of(arena, counter), NULL);
     if (step == 1 || lowering->streaming) /* streaming is for rows of whole vectors */
         return;
+    if (lowering->reduced.count > 1) /* rows of rests alone are long, too */
+        aside = row_long_check(lowering, block, loop_integer(arena, step));
+    if (aside && lowering->reduced.count > 1)
+        row_long_aside(lowering, aside, lowering->unroll);
     body = loop_for(block, LOOP_SERIAL, inner->variable->name, whole, to,
                     loop_integer(arena, lowering->lanes), &counter);
     loop_note_loop(block, "what is left of a whole vector");
@@ -311,6 +319,7 @@ void row_pass_along(struct row_lowering *lowering, struct loop_block *block, int
                     loop_value from, loop_value to)
 {
     struct arena *arena = lowering->arena;
+    row_long_pass(lowering, block, pass, (int64_t)lowering->lanes * lowering->unroll, false);
     for (int i = 0; i < lowering->row.stage_count; i++) {
         struct row_stage *stage = &lowering->row.stages[i];
         if (row_in_pass(stage, pass) && stage->kind != ROW_MAP)

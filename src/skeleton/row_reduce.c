@@ -40,6 +40,7 @@ void row_sums_open(struct row_lowering *lowering, struct loop_block *block, stru
                 loop_let(block, part->tensors[stage->stage->writes[1].tensor].name,
                          loop_splat(arena, loop_narrow(arena, loop_integer(arena, -1)), lanes));
     }
+    row_long_open(lowering, block, stage, vectors, lanes);
     stage->far = NULL;
     if (lowering->quick && value_monoid(stage) == IR_SUM &&
         type.dtype == DTYPE_F32) /* pass_collect knows whether it is needed */
@@ -173,14 +174,9 @@ static void fold_indexed(struct row_lowering *lowering, struct loop_block *block
                              loop_integer(arena, -1), place);
 }
 
-void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
-                   int vectors, loop_value results[2])
+loop_value row_sums_join(struct row_lowering *lowering, const struct row_stage *stage, int vectors)
 {
     struct arena *arena = lowering->arena;
-    if (row_is_indexed(stage)) {
-        fold_indexed(lowering, block, stage, vectors, results);
-        return;
-    }
     loop_value sums[ROW_MAX_UNROLL];
     for (int i = 0; i < vectors; i++)
         sums[i] = loop_of(arena, stage->sums[i]);
@@ -188,5 +184,14 @@ void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, stru
         for (int i = 0; i + width < vectors; i += 2 * width)
             sums[i] = sums_pair(lowering, stage, sums[i], sums[i + width]);
     }
-    results[0] = loop_fold(arena, value_monoid(stage), sums[0]);
+    return loop_fold(arena, value_monoid(stage), sums[0]);
+}
+
+void row_sums_fold(struct row_lowering *lowering, struct loop_block *block, struct row_stage *stage,
+                   int vectors, loop_value results[2])
+{
+    if (row_is_indexed(stage))
+        fold_indexed(lowering, block, stage, vectors, results);
+    else
+        results[0] = row_long_sum(lowering, stage, 0, row_sums_join(lowering, stage, vectors));
 }

@@ -37,13 +37,17 @@ static void combine_parts(struct row_lowering *lowering, struct loop_block *bloc
 {
     struct arena *arena = lowering->arena;
     int lanes = lowering->lanes, vectors = 4;
+    row_long_parts(lowering, block, stage, (int64_t)lanes * vectors);
     row_sums_open(lowering, block, stage, vectors, lanes);
     loop_value step = loop_integer(arena, (int64_t)lanes * vectors);
     loop_value rest = loop_apply(arena, IR_REM, count, step, NULL);
     loop_value whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, count, rest)));
+    loop_value from = loop_integer(arena, 0), to = whole;
+    struct loop_block *aside, *body = row_long_pieces(lowering, block, &from, &to, &aside);
+    if (aside)
+        row_long_aside(lowering, aside, vectors);
     struct loop_variable *counter;
-    struct loop_block *body =
-        loop_for(block, LOOP_SERIAL, "part", loop_integer(arena, 0), whole, step, &counter);
+    body = loop_for(body, LOOP_SERIAL, "part", from, to, step, &counter);
     for (int i = 0; i < vectors; i++) {
         loop_value at = loop_add(arena, loop_add(arena, first, loop_of(arena, counter)),
                                  loop_integer(arena, (int64_t)i * lanes));
@@ -163,6 +167,7 @@ static void split_parts(struct row_lowering *lowering, int pass)
     to = loop_of(arena, loop_let(block, "to", to));
     lowering->values.memo = NULL;
     load_results(lowering, pass);
+    lowering->longest = ROW_CHUNK;
     row_pass_along(lowering, block, pass, from, to);
     loop_value at = loop_add(arena, loop_mul(arena, row_number(lowering), chunks), number);
     for (int i = 0; i < lowering->row.stage_count; i++) {
