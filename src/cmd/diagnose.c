@@ -88,7 +88,7 @@ static void count_op(struct invocation *invocation, const struct task_case *task
                                                task_case->sizes, task_case->scalars, &error);
     if (!binding)
         return;
-    subject->read_bytes = ir_bytes(binding);
+    subject->read_bytes = ir_least_bytes(binding);
     subject->operations = ir_operations(binding);
 }
 

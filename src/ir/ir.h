@@ -349,6 +349,11 @@ struct ir_work {
 struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_stage *stage);
 /* Bytes of inputs and outputs, each once. */
 double ir_bytes(const struct ir_binding *binding);
+/* The most bytes of a tensor that stages can need: all of it, or, of a table that is read at places
+ * data chooses, as many elements as are read. */
+double ir_moved_bytes(const struct ir_binding *binding, int tensor);
+/* Of inputs and outputs together: what a kernel need move and no more. */
+double ir_least_bytes(const struct ir_binding *binding);
 
 /* ---- folding (fold.c): nodes without reads and indices, such as arguments and monoids ---- */
 

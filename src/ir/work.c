@@ -3,6 +3,8 @@
  */
 #include "ir/work.h"
 
+#include <math.h>
+
 double ir_domain_points(const struct ir_binding *binding, const struct ir_stage *stage)
 {
     const struct ir_part *part = binding->part;
@@ -107,6 +109,80 @@ struct ir_work ir_stage_work(const struct ir_binding *binding, const struct ir_s
     return work;
 }
 
+/* ---- reads at places that data chooses ---- */
+
+static void want(const struct ir_binding *binding, const struct ir_node *node, bool *wanted)
+{
+    const int arguments[] = {node->a, node->b, node->c};
+    if (node->op == IR_READ) {
+        for (int d = 0; d < binding->part->tensors[node->read.tensor].rank; d++)
+            wanted[node->read.at[d]] = true;
+        return;
+    }
+    for (int i = 0; i < ir_op_arguments(node->op); i++)
+        wanted[arguments[i]] = true;
+}
+
+/* At most so many elements are read there: one for each point of the indices its place has. */
+static double read_elements(const struct ir_binding *binding, const struct ir_stage *stage,
+                            int read)
+{
+    struct arena scratch = {0};
+    const struct ir_part *part = binding->part;
+    bool *wanted = arena_array(&scratch, (size_t)stage->nodes.count, sizeof *wanted);
+    bool *used = arena_array(&scratch, (size_t)part->index_count + 1, sizeof *used);
+    double points = 1;
+    wanted[read] = true;
+    for (int n = read; n >= 0; n--) { /* a node is behind those it is made of */
+        const struct ir_node *node = &stage->nodes.at[n];
+        if (!wanted[n])
+            continue;
+        if (node->op == IR_INDEX)
+            used[node->index] = true;
+        else
+            want(binding, node, wanted);
+    }
+    for (int i = 0; i < part->index_count; i++) {
+        int64_t extent = 1;
+        if (used[i] && !part->indices[i].extent) /* a range: it may be any length */
+            points = INFINITY;
+        else if (used[i])
+            ir_size_eval(part->indices[i].extent, binding->sizes, &extent);
+        points *= (double)extent;
+    }
+    arena_release(&scratch);
+    return points;
+}
+
+/* Whether a stage writes the tensor, or does not show what it reads. */
+static bool stage_hides(const struct ir_stage *stage, int tensor)
+{
+    if (stage->kind == IR_LOOP || stage->kind == IR_CALL)
+        return true;
+    bool hides = stage->kind == IR_SCATTER && stage->from == tensor;
+    for (int i = 0; i < stage->write_count; i++)
+        hides |= stage->writes[i].tensor == tensor;
+    return hides;
+}
+
+double ir_moved_bytes(const struct ir_binding *binding, int tensor)
+{
+    const struct ir_part *part = binding->part;
+    double whole = tensor_bytes(binding, tensor), moved = 0;
+    for (int i = 0; i < part->stage_count; i++) {
+        const struct ir_stage *stage = &part->stages[i];
+        if (stage_hides(stage, tensor))
+            return whole;
+        for (int n = 0; n < stage->nodes.count; n++) {
+            const struct ir_node *node = &stage->nodes.at[n];
+            if (node->op == IR_READ && node->read.tensor == tensor)
+                moved += read_elements(binding, stage, n) *
+                         (double)dtype_bytes(part->tensors[tensor].dtype);
+        }
+    }
+    return moved < whole ? moved : whole;
+}
+
 /* ---- whole programs ---- */
 
 double ir_bytes(const struct ir_binding *binding)
@@ -115,7 +191,18 @@ double ir_bytes(const struct ir_binding *binding)
     for (int i = 0; i < binding->part->tensor_count; i++) {
         const struct ir_tensor *tensor = &binding->part->tensors[i];
         if (tensor->role == IR_TENSOR_INPUT || tensor->role == IR_TENSOR_OUTPUT)
-            total += (double)ir_tensor_shape(binding, i, NULL) * (double)dtype_bytes(tensor->dtype);
+            total += tensor_bytes(binding, i);
+    }
+    return total;
+}
+
+double ir_least_bytes(const struct ir_binding *binding)
+{
+    double total = 0;
+    for (int i = 0; i < binding->part->tensor_count; i++) {
+        const struct ir_tensor *tensor = &binding->part->tensors[i];
+        if (tensor->role == IR_TENSOR_INPUT || tensor->role == IR_TENSOR_OUTPUT)
+            total += ir_moved_bytes(binding, i);
     }
     return total;
 }

@@ -99,8 +99,7 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
         return 0;
     machine_number_parse(timing->task->accuracy, &work.number);
     for (int i = 0; i < part->tensor_count; i++) {
-        double bytes =
-            (double)ir_tensor_shape(binding, i, NULL) * (double)dtype_bytes(part->tensors[i].dtype);
+        double bytes = ir_moved_bytes(binding, i);
         work.read_bytes += part->tensors[i].role == IR_TENSOR_INPUT ? bytes : 0;
         work.write_bytes += part->tensors[i].role == IR_TENSOR_OUTPUT ? bytes : 0;
     }
@@ -115,7 +114,7 @@ static void fill_in(struct timing *timing, const struct ir_binding *binding,
     struct interval seconds = contest_seconds(&standings[own]);
     out->microseconds = seconds.middle * 1e6;
     out->time = (struct interval){seconds.low * 1e6, seconds.middle * 1e6, seconds.high * 1e6};
-    out->gigabytes = ir_bytes(binding) / seconds.middle * 1e-9;
+    out->gigabytes = ir_least_bytes(binding) / seconds.middle * 1e-9;
     out->gigaflops = ir_operations(binding) / seconds.middle * 1e-9;
     out->rounds = standings[own].rounds;
     out->floor = floor_seconds(timing, binding) * 1e6;

@@ -90,7 +90,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
     struct diagnose_subject subject = {
         .verdict = judgement->verdict,
         .which = -1,
-        .read_bytes = ir_bytes(binding),
+        .read_bytes = ir_least_bytes(binding),
         .operations = ir_operations(binding),
         .number = MACHINE_F32,
         .planned_bytes = cost.bytes,

@@ -310,7 +310,7 @@ static const struct diagnosis *diagnose_row(struct arena *arena, const struct ta
     struct skeleton_cost cost = skeleton_predict(table->program, row->bound);
     struct diagnose_subject subject = {.verdict = &verdict,
                                        .which = -1,
-                                       .read_bytes = ir_bytes(table->program->binding),
+                                       .read_bytes = ir_least_bytes(table->program->binding),
                                        .operations = ir_operations(table->program->binding),
                                        .planned_bytes = cost.bytes,
                                        .planned_operations = cost.operations,

@@ -125,7 +125,6 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
 {
     struct map_shape shape = map_shape_of(group);
     int lanes = group->target->vector_bytes / nest_value_bytes(&shape.nest);
-    double large = 0.5 * (double)group->target->l3;
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     lanes = shape.inner * 2 <= lanes ? 1 : lanes;
     int turn = turn_seed(&shape, lanes);
@@ -140,7 +139,7 @@ static void map_open(const struct skeleton_group *group, struct skeleton_slots *
     bool lines = lanes > 1 && !turn && shape.chains.count > 1 && lines_same(group) > 0;
     slots_add(group, slots, "lines", "lines that share what is the same in all of them", LINES,
               shape.chains.count > 1 ? 4 : 1, lines ? 2 : 0);
-    slots_add_stores(group, slots, shape.bytes > large && !lines);
+    slots_add_stores(group, slots, slots_is_large(group, shape.bytes) && !lines);
 }
 
 static bool map_legal(const struct skeleton_group *group, const struct plan_group *plan,
@@ -312,6 +311,36 @@ static void map_fetch(struct map_lowering *lowering, struct loop_block *block, l
     soon_fetch(block, &loads, variable, from, SOON_ELEMENTS);
 }
 
+/* Whether the tensor is larger than what comes from the second-level cache. */
+static bool is_large(const struct skeleton_group *group, int tensor)
+{
+    double bytes = (double)ir_tensor_shape(group->binding, tensor, NULL) *
+                   (double)dtype_bytes(group->part->tensors[tensor].dtype);
+    return bytes > (double)group->target->l2;
+}
+
+/* Notes which rows that data chooses will be read some turns of the loop over `row` later. */
+static void map_rows(struct map_lowering *lowering, struct loop_block *block,
+                     const struct loop_variable *row, loop_value extent)
+{
+    struct arena *arena = lowering->arena;
+    const struct loop_variable *along = lowering->chains.at[lowering->lane_chain].variable;
+    loop_value later = loop_add(arena, loop_of(arena, row), loop_integer(arena, SOON_ROWS));
+    struct soon_loads loads = {0};
+    later = loop_min(arena, later, loop_sub(arena, extent, loop_integer(arena, 1)));
+    for (int i = 0; i < lowering->store_count; i++)
+        soon_collect_chosen(arena, lowering->stored[2 * i + 1], along, row, &loads);
+    for (size_t i = 0; i < loads.count; i++) {
+        const struct loop_buffer *buffer = loads.at[i]->buffer;
+        if (!is_large(lowering->group, buffer->tensor))
+            continue;
+        loop_value from = loop_substitute(arena, loads.at[i]->offset, row, later);
+        from = loop_substitute(arena, from, along, loop_integer(arena, 0));
+        from = loop_of(arena, loop_let(block, "soon", from));
+        vector_push(arena, &lowering->rows, ((struct map_row){buffer, from}));
+    }
+}
+
 /* The inner loop over from..to: whole vectors, then the rest. */
 static void map_along(struct map_lowering *lowering, struct loop_block *block, loop_value from,
                       loop_value to)
@@ -331,6 +360,9 @@ static void map_along(struct map_lowering *lowering, struct loop_block *block, l
             loop_add(arena, loop_of(arena, counter), loop_integer(arena, i * lowering->lanes));
         if (lowering->streaming && !lowering->masks && lowering->line_chain < 0)
             map_fetch(lowering, body, at);
+        for (size_t k = 0; k < lowering->rows.count; k++)
+            loop_prefetch(body, lowering->rows.at[k].buffer,
+                          loop_add(arena, lowering->rows.at[k].from, at));
         map_body(lowering, body, at, lowering->lanes, NULL);
     }
     if (step == 1)
@@ -366,14 +398,16 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     struct arena *arena = lowering->arena;
     enum loop_kind kind = plan_is(lowering->plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
     int64_t chunk = plan_number(lowering->plan, "chunk", 8192);
+    struct loop_variable *counter, *row = NULL;
+    loop_value rows = NULL;
     for (int i = 0; i < lowering->chains.count; i++) {
         struct nest_chain *chain = &lowering->chains.at[i];
-        struct loop_variable *counter;
         if (i == lowering->lane_chain || i == lowering->turn_chain || i == lowering->line_chain)
             continue;
-        block = loop_for(block, kind, chain->variable->name, loop_integer(arena, 0),
-                         skeleton_size(&lowering->values, chain->extent), NULL, &counter);
-        nest_bind(&lowering->nest, &lowering->values, chain, loop_of(arena, counter));
+        rows = skeleton_size(&lowering->values, chain->extent);
+        block =
+            loop_for(block, kind, chain->variable->name, loop_integer(arena, 0), rows, NULL, &row);
+        nest_bind(&lowering->nest, &lowering->values, chain, loop_of(arena, row));
     }
     lowering->values.memo = NULL;
     map_collect(lowering);
@@ -397,7 +431,6 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     }
     loop_value extent = skeleton_size(&lowering->values, chain->extent), from, to = extent;
     from = loop_integer(arena, 0);
-    struct loop_variable *counter;
     if (kind == LOOP_PARALLEL) {
         struct loop_block *body = loop_for(block, kind, "from", loop_integer(arena, 0), extent,
                                            loop_integer(arena, chunk), &counter);
@@ -409,6 +442,8 @@ static void map_nest(struct map_lowering *lowering, struct loop_block *block)
     } else {
         block = loop_if(block, loop_less(arena, from, extent));
     }
+    if (row && lowering->line_chain < 0 && lowering->lanes > 1)
+        map_rows(lowering, block, row, rows);
     const struct loop_variable *variables[] = {chain->variable, NULL};
     if (lowering->line_chain >= 0)
         variables[1] = lowering->chains.at[lowering->line_chain].variable;

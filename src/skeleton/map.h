@@ -10,6 +10,11 @@
 bool map_fits(const struct skeleton_group *group, struct nest *nest, struct nest_axes *axes,
               struct skeleton_reason *why_not);
 
+struct map_row {
+    const struct loop_buffer *buffer;
+    loop_value from;
+};
+
 struct map_lowering {
     const struct skeleton_group *group;
     const struct plan_group *plan;
@@ -26,6 +31,8 @@ struct map_lowering {
     loop_value *stored;
     const struct loop_buffer **buffers;
     int store_count;
+    /* rows that data chooses, of large tables: places in a later row at the start of the lanes */
+    struct map_rows VECTOR(struct map_row) rows;
 };
 
 /* ---- map_turn.c: squares read along one chain, written along another ---- */

@@ -504,10 +504,7 @@ double nest_bytes(const struct nest *nest)
         if (seen[tensor] || (own && !nest->group->needed[tensor]))
             continue;
         seen[tensor] = true;
-        double count = (double)dtype_bytes(part->tensors[tensor].dtype);
-        for (int d = 0; d < part->tensors[tensor].rank; d++)
-            count *= (double)nest_size(nest->group, part->tensors[tensor].dims[d]);
-        bytes += count;
+        bytes += ir_moved_bytes(nest->group->binding, tensor);
     }
     return bytes;
 }

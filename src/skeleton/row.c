@@ -351,7 +351,7 @@ static void row_open(const struct skeleton_group *group, struct skeleton_slots *
                   8 * shape.length < group->target->l2);
     slots_add_stores(group, slots,
                      shape.stores && whole && !across && !split &&
-                         shape.bytes > 0.5 * (double)group->target->l3);
+                         slots_is_large(group, shape.bytes));
 }
 
 static bool row_legal(const struct skeleton_group *group, const struct plan_group *plan,

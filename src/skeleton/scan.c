@@ -87,8 +87,7 @@ static void scan_open(const struct skeleton_group *group, struct skeleton_slots 
     slots_add(group, slots, "columns", "lines side by side that one thread scans", COLUMNS,
               across ? 6 : 1, columns * across);
     slots_add_stores(group, slots,
-                     (across ? extent : shape.length) % lanes == 0 &&
-                         bytes > 0.5 * (double)group->target->l3);
+                     (across ? extent : shape.length) % lanes == 0 && slots_is_large(group, bytes));
 }
 
 static bool scan_legal(const struct skeleton_group *group, const struct plan_group *plan,

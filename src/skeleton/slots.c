@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const double START_THREADS = 5e-6; /* seconds: what it costs to wake them */
+static const double L3_OVER_MEMORY = 2;
 
 void slots_add(const struct skeleton_group *group, struct skeleton_slots *slots, const char *key,
                const char *note, const char *const *values, int count, int seed)
@@ -54,6 +55,11 @@ void slots_add_stores(const struct skeleton_group *group, struct skeleton_slots 
               group->target->streaming ? 2 : 1, streaming && group->target->streaming);
 }
 
+bool slots_is_large(const struct skeleton_group *group, double bytes)
+{
+    return bytes > 0.75 * (double)group->target->l3 * group->target->threads;
+}
+
 void slots_predict(const struct skeleton_group *group, const struct plan_group *plan,
                    struct skeleton_cost *cost)
 {
@@ -63,8 +69,10 @@ void slots_predict(const struct skeleton_group *group, const struct plan_group *
     double share = (double)plan_number(plan, "lanes", 1) * 4 / target->vector_bytes;
     bool cached = cost->bytes < (double)target->l2 * threads;
     double moving = cost->bytes / (cached ? target->l2_rate : target->memory);
-    if (!cached && plan_is(plan, "stores", "cached"))
-        moving *= 1.3; /* lines are read before they are written */
+    if (!cached && !plan_is(plan, "stores", "streaming"))
+        moving *= slots_is_large(group, cost->bytes)
+                      ? 1.3 /* lines are read before they are written */
+                      : 1 / L3_OVER_MEMORY;
     double computing = cost->operations / (target->fma * (share < 1 ? share : 1));
     cost->seconds = (moving > computing ? moving : computing) / threads;
     if (!alone)
@@ -75,7 +83,7 @@ void slots_predict(const struct skeleton_group *group, const struct plan_group *
 
 enum { LINE_BYTES = 64, STAGE_INDICES = 64 };
 
-static const double VECTOR_STEPS = 0.5, GATHER_STEPS = 0.75, L3_OVER_MEMORY = 2;
+static const double VECTOR_STEPS = 0.5, GATHER_STEPS = 0.75;
 
 /* How far apart neighbouring lanes of a read are, in elements; -1: anywhere. */
 static double lane_stride(const struct skeleton_group *group, const struct ir_stage *stage,

@@ -43,6 +43,28 @@ void soon_collect(struct arena *arena, loop_value value, const struct loop_varia
     visit(&search, value);
 }
 
+/* Whether something is read from memory at a place that the row decides. */
+static bool is_chosen(loop_value value, const struct loop_variable *row)
+{
+    if (!value || !loop_mentions(value, row))
+        return false;
+    if (value->op == LOOP_LOAD || value->op == LOOP_GATHER)
+        return true;
+    return is_chosen(value->a, row) || is_chosen(value->b, row) || is_chosen(value->c, row);
+}
+
+void soon_collect_chosen(struct arena *arena, loop_value value,
+                         const struct loop_variable *variable, const struct loop_variable *row,
+                         struct soon_loads *loads)
+{
+    struct soon_loads all = {0};
+    soon_collect(arena, value, variable, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (is_chosen(all.at[i]->offset, row))
+            vector_push(arena, loads, all.at[i]);
+    }
+}
+
 void soon_fetch(struct loop_block *block, const struct soon_loads *loads,
                 const struct loop_variable *variable, loop_value from, int64_t further)
 {

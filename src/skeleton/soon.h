@@ -20,4 +20,15 @@ enum { SOON_ELEMENTS = 512 };
 void soon_fetch(struct loop_block *block, const struct soon_loads *loads,
                 const struct loop_variable *variable, loop_value from, int64_t further);
 
+/*
+ * Rows that data chooses, as those of an embedding: no prefetcher knows where the next one is. Adds
+ * the loads that go up with the variable from a place that is read from memory where `row` says.
+ */
+void soon_collect_chosen(struct arena *arena, loop_value value,
+                         const struct loop_variable *variable, const struct loop_variable *row,
+                         struct soon_loads *loads);
+
+/* How many such rows further on they are fetched: 4 and 8 were the best of 1, 2, 4, 8. */
+enum { SOON_ROWS = 4 };
+
 #endif
