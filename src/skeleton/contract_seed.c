@@ -75,6 +75,14 @@ static int64_t block_of_panel(const struct contract *contract, const struct cont
     return fits && terms >= 4 * SHORT ? SHORT : block;
 }
 
+/* Small products, enough of them for all threads: each is the work of one. */
+static bool is_batch(const struct contract *contract)
+{
+    const struct contract_indices *sets = contract->sets;
+    double work = sets[CONTRACT_M].size * sets[CONTRACT_N].size * sets[CONTRACT_K].size;
+    return sets[CONTRACT_BATCH].size >= 2 * contract->group->target->threads && work < 1e8;
+}
+
 static void seed_general(const struct contract *contract, struct plan_group *plan)
 {
     const struct skeleton_group *group = contract->group;
@@ -89,7 +97,7 @@ static void seed_general(const struct contract *contract, struct plan_group *pla
     contract_best_tile(contract, &choice, merge ? contract->mergeable : 1, lanes, &rows, &vectors);
     double m = sets[CONTRACT_M].size, n = sets[CONTRACT_N].size, k = sets[CONTRACT_K].size;
     double work = m * n * k;
-    bool batch = sets[CONTRACT_BATCH].size >= 2 * group->target->threads && work < 1e8;
+    bool batch = is_batch(contract);
     bool alone = !batch && work < 4e5; /* waking threads takes longer */
     double used = batch || alone ? 1 : group->target->threads;
     plan_set(arena, plan, "lanes", "columns");
@@ -170,7 +178,7 @@ static void search_tiles(struct search *search, struct contract_decisions *d, do
 /* One share, or as many as there are threads, cut along one or two of rows, columns and terms. */
 static void search_shares(struct search *search, struct contract_decisions *d)
 {
-    int64_t threads = search->contract->group->target->threads;
+    int64_t threads = d->slices ? 1 : search->contract->group->target->threads;
     double terms = search->contract->sets[CONTRACT_K].size;
     for (int64_t m = 1; m <= threads; m++) {
         for (int64_t n = 1; m * n <= threads; n++) {
@@ -201,7 +209,7 @@ static void write_plan(const struct search *search, const char *lanes, struct pl
     plan_set(arena, plan, "pack.a", d->pack_a ? "yes" : "no");
     plan_set(arena, plan, "pack.b", d->pack_b ? "yes" : "no");
     plan_set(arena, plan, "merge", "no");
-    plan_set(arena, plan, "parallel", "shares");
+    plan_set(arena, plan, "parallel", d->slices ? "batch" : "shares");
     set_number(arena, plan, "split.m", (double)d->split_m);
     set_number(arena, plan, "split.n", (double)d->split_n);
     set_number(arena, plan, "split.k", (double)d->split_k);
@@ -218,8 +226,9 @@ static bool seed_simple(const struct skeleton_group *group, const char *lanes,
         return false;
     struct search search = {.contract = &contract, .seconds = INFINITY};
     struct contract_decisions d = contract_decide(&contract, plan);
-    d.shares = true;
-    d.serial = d.slices = d.columns_shared = d.merge = false;
+    d.slices = is_batch(&contract);
+    d.shares = !d.slices;
+    d.serial = d.columns_shared = d.merge = false;
     d.block_m = 96;
     d.block_n = 1048576;
     search_shares(&search, &d);
@@ -234,7 +243,8 @@ static void seed(const struct contract *contract, struct plan_group *plan)
     const struct skeleton_group *group = contract->group;
     struct plan_group best;
     double least = INFINITY;
-    bool simple = contract->sets[CONTRACT_BATCH].size < 2 && !contract_choose(contract, plan).atom;
+    bool simple = (contract->sets[CONTRACT_BATCH].size < 2 || is_batch(contract)) &&
+                  !contract_choose(contract, plan).atom;
     for (int i = 0; i < 3 && simple; i++) {
         struct plan_group tried = *plan;
         double seconds;
