@@ -251,40 +251,66 @@ static void pass_body(struct row_lowering *lowering, struct loop_block *block,
     }
 }
 
+/* Whether whole vectors and what is left of one are gone over by one loop, each with a mask: half
+ * of the code, for rows that are rare. */
+static bool in_one_loop(const struct row_lowering *lowering)
+{
+    return lowering->brief && lowering->masks && lowering->unroll == 1 && lowering->lanes > 1 &&
+           lowering->reduced.count == 1;
+}
+
+/* A loop over from..to, in pieces where sums are long; what the row after this one needs is fetched
+ * meanwhile. */
+static struct loop_block *open_loop(struct row_lowering *lowering, struct loop_block *block,
+                                    const struct pass_items *items, loop_value from, loop_value to,
+                                    loop_value *at)
+{
+    struct arena *arena = lowering->arena;
+    const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
+    struct loop_block *aside, *body = row_long_pieces(lowering, block, &from, &to, &aside);
+    if (aside)
+        row_long_aside(lowering, aside, lowering->unroll);
+    struct loop_variable *counter;
+    body = loop_for(body, LOOP_SERIAL, inner->variable->name, from, to,
+                    loop_integer(arena, lowering->lanes * lowering->unroll), &counter);
+    *at = loop_of(arena, counter);
+    bool fetch = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
+                 items->at[0].stage->pass == lowering->fetch_pass;
+    for (int i = 0; fetch && i < lowering->unroll; i++)
+        fetch_next_row(lowering, body, *at, i);
+    return body;
+}
+
 static void pass_inner(struct row_lowering *lowering, struct loop_block *block,
                        const struct pass_items *items, loop_value from, loop_value to)
 {
     struct arena *arena = lowering->arena;
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
     int step = lowering->lanes * lowering->unroll;
-    loop_value length = loop_sub(arena, to, from);
-    loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
-    loop_value whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, to, rest)));
-    loop_value first = from, last = whole;
-    struct loop_block *aside, *body = row_long_pieces(lowering, block, &first, &last, &aside);
+    bool once = in_one_loop(lowering);
+    loop_value lanes = loop_integer(arena, lowering->lanes), whole = to, at;
+    if (!once) {
+        loop_value length = loop_sub(arena, to, from);
+        loop_value rest = loop_apply(arena, IR_REM, length, loop_integer(arena, step), NULL);
+        whole = loop_of(arena, loop_let(block, "whole", loop_sub(arena, to, rest)));
+    }
+    struct loop_block *body = open_loop(lowering, block, items, from, whole, &at);
+    loop_value most = once ? loop_min(arena, loop_sub(arena, to, at), lanes) : NULL;
+    for (int i = 0; i < lowering->unroll; i++)
+        pass_body(lowering, body, items, i, lowering->lanes, at, most);
+    if (once || step == 1 || lowering->streaming) /* streaming is for rows of whole vectors */
+        return;
+    struct loop_block *aside = NULL;
+    if (lowering->reduced.count > 1) /* rows of rests alone are long, too */
+        aside = row_long_check(lowering, block, loop_integer(arena, step));
     if (aside)
         row_long_aside(lowering, aside, lowering->unroll);
     struct loop_variable *counter;
-    body = loop_for(body, LOOP_SERIAL, inner->variable->name, first, last,
-                    loop_integer(arena, step), &counter);
-    bool fetch = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
-                 items->at[0].stage->pass == lowering->fetch_pass;
-    for (int i = 0; fetch && i < lowering->unroll; i++)
-        fetch_next_row(lowering, body, loop_of(arena, counter), i);
-    for (int i = 0; i < lowering->unroll; i++)
-        pass_body(lowering, body, items, i, lowering->lanes, loop_of(arena, counter), NULL);
-    if (step == 1 || lowering->streaming) /* streaming is for rows of whole vectors */
-        return;
-    if (lowering->reduced.count > 1) /* rows of rests alone are long, too */
-        aside = row_long_check(lowering, block, loop_integer(arena, step));
-    if (aside && lowering->reduced.count > 1)
-        row_long_aside(lowering, aside, lowering->unroll);
-    body = loop_for(block, LOOP_SERIAL, inner->variable->name, whole, to,
-                    loop_integer(arena, lowering->lanes), &counter);
+    body = loop_for(block, LOOP_SERIAL, inner->variable->name, whole, to, lanes, &counter);
     loop_note_loop(block, "what is left of a whole vector");
     loop_value count = loop_sub(arena, to, loop_of(arena, counter));
     if (lowering->unroll > 1)
-        count = loop_min(arena, count, loop_integer(arena, lowering->lanes));
+        count = loop_min(arena, count, lanes);
     pass_body(lowering, body, items, 0, lowering->lanes, loop_of(arena, counter),
               lowering->lanes == 1 ? NULL : count);
 }
