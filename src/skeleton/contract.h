@@ -165,9 +165,11 @@ struct contract_code {
     bool slices;                       /* threads share out the batch, not the tiles */
     bool serial;                       /* one thread does all */
     bool whole_rows;                   /* rows are packed once, for all terms */
+    bool rows_by_block;                /* rows are packed by the thread that has the block */
     bool along;                        /* terms run in lanes; `vectors` counts columns */
     bool shares;                       /* threads have shares, and panels of their own */
     int64_t split_m, split_n, split_k; /* shares of rows, columns, terms */
+    bool streaming;                    /* results go past the caches */
     bool reciprocal;                   /* maps after divide by multiplying where they can */
     int merged;                        /* indices of N that run in lanes together */
     loop_value m, k;                   /* sizes of the sets */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "skeleton/contract.h"
+#include "skeleton/slots.h"
 
 #define REFUSE(why, ...) (snprintf((why)->text, sizeof(why)->text, __VA_ARGS__), false)
 
@@ -139,6 +140,8 @@ void contract_open_atoms(const struct skeleton_group *group, struct skeleton_slo
     if (!contract_classify(group, &contract, &why_not))
         return;
     open_atoms(&contract, slots);
+    if (find_atom(&contract, "tile")) /* so fast that writing the results shows */
+        slots_add_stores(group, slots, false);
     if (!has_schemes(&contract))
         return;
     const char **values = arena_array(group->arena, 8, sizeof *values);

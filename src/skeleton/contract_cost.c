@@ -64,7 +64,8 @@ static double tile_slowdown(const struct contract_choice *choice, double rows, d
 {
     double down = rows / choice->atom->rows, across = vectors;
     double products = down * across * machine_scheme_products(choice->parts);
-    double loads = (choice->parts > 1 ? choice->parts + 1 : 1) * (down + across);
+    /* the leading part of the rows comes first and last */
+    double loads = choice->parts * (down + across) + (choice->parts > 1 ? down : 0);
     return fmax(1, loads / products) + 0.1 * loads / products;
 }
 

@@ -41,7 +41,9 @@ static void store_vector(struct contract_code *code, struct loop_block *block, i
     value = loop_splat(arena, value, lanes->lanes);
     if (step && step->op == LOOP_INTEGER && step->integer == 1) {
         offset = loop_substitute(arena, offset, lanes->variable, lanes->from);
-        loop_store(block, buffer, offset, value)->count = lanes->count;
+        struct loop_statement *store = loop_store(block, buffer, offset, value);
+        store->count = lanes->count;
+        store->streaming = code->streaming && !lanes->count;
         return;
     }
     offset = loop_widen(arena, offset, lanes->variable, lanes->lanes, NULL);

@@ -59,7 +59,9 @@ static struct sizes sizes_make(const struct contract_code *code)
                                  code->along ? sizes.lanes : sizes.lane_blocks);
     sizes.row_panels = size_ceil(arena, sizes.m, code->rows);
     sizes.column_panels = size_ceil(arena, sizes.vectors, code->vectors);
-    sizes.room_a = room(arena, sizes.row_panels, code->split_m, code->block_m / code->rows);
+    bool alone = code->slices || code->serial;
+    sizes.room_a =
+        room(arena, sizes.row_panels, alone ? 1 : code->split_m, code->block_m / code->rows);
     sizes.room_b = room(arena, sizes.column_panels, code->split_n,
                         code->block_n / contract_column_width(code));
     return sizes;
@@ -75,7 +77,7 @@ static const struct loop_buffer *scratch(struct contract_code *code, const char 
     const struct ir_size *count = ir_size_make(arena, IR_SIZE_MUL, panels, size_of(arena, width));
     if (code->slices)
         count = ir_size_make(arena, IR_SIZE_MUL, count, sizes->batch);
-    if (code->shares)
+    else if (shares > 1)
         count = ir_size_make(arena, IR_SIZE_MUL, count, size_of(arena, shares));
     return loop_scratch(code->kernel, name, dtype, count);
 }
@@ -94,11 +96,13 @@ static void make_word_buffers(struct contract_code *code, const struct sizes *si
     if (code->atom->rows == 1)
         length = ir_size_make(arena, IR_SIZE_ADD, length, size_of(arena, ROUND));
     code->row_length = skeleton_size(&code->values, length);
-    code->a = scratch(code, "rows", code->row_dtype,
-                      ir_size_make(arena, IR_SIZE_MUL, sizes->row_panels, length), sizes,
-                      (int64_t)code->rows * code->parts, 1);
+    const struct ir_size *panels = code->rows_by_block ? sizes->room_a : sizes->row_panels;
+    int64_t shares = code->rows_by_block && !code->serial ? code->split_m * code->split_n : 1;
+    code->a =
+        scratch(code, "rows", code->row_dtype, ir_size_make(arena, IR_SIZE_MUL, panels, length),
+                sizes, (int64_t)code->rows * code->parts, shares);
     if (code->parts > 1)
-        code->row_outside = scratch(code, "outside", DTYPE_F32, sizes->row_panels, sizes, 1, 1);
+        code->row_outside = scratch(code, "outside", DTYPE_F32, panels, sizes, 1, shares);
     if (code->whole_rows)
         return;
     code->b = scratch(code, "columns", code->column_dtype, sizes->column_panels, sizes,
@@ -129,7 +133,7 @@ static void stack_columns(struct contract_code *code, struct loop_block *block, 
 static void make_panels(struct contract_code *code, const struct sizes *sizes)
 {
     struct arena *arena = code->arena;
-    int64_t shares = code->split_m * code->split_n * code->split_k;
+    int64_t shares = code->shares ? code->split_m * code->split_n * code->split_k : 1;
     const struct ir_size *terms = code->whole_rows ? sizes->k : size_of(arena, code->block_k);
     enum dtype dtype = code->contract->dtype;
     terms = ir_size_make(arena, IR_SIZE_ADD, terms, size_of(arena, CONTRACT_SPARE_TERMS));
@@ -171,7 +175,7 @@ static void lower_product(struct contract_code *code, struct loop_block *block)
 {
     loop_value first, terms;
     struct loop_block *body = contract_terms_loop(code, block, &first, &terms);
-    if (code->pack_a)
+    if (code->pack_a && !code->rows_by_block)
         contract_pack_rows(code, body, first, terms);
     if (code->pack_b)
         contract_pack_columns(code, body, code->column_panels, first, terms);
@@ -234,7 +238,7 @@ static void code_sizes(struct contract_code *code, struct loop_block *block,
         loop_of(arena, loop_let(block, "row_panels", skeleton_size(values, sizes->row_panels)));
     code->column_panels = loop_of(
         arena, loop_let(block, "column_panels", skeleton_size(values, sizes->column_panels)));
-    if (!code->shares)
+    if (!code->shares && !code->rows_by_block)
         return;
     code->room_a =
         loop_of(arena, loop_let(block, "row_room", skeleton_size(values, sizes->room_a)));
@@ -263,6 +267,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.slices = plan_is(plan, "parallel", "batch");
     code.serial = plan_is(plan, "parallel", "none");
     code.whole_rows = plan_is(plan, "parallel", "columns");
+    code.streaming = plan_is(plan, "stores", "streaming");
     code.reciprocal = plan_is(plan, "divide", "reciprocal");
     code.split_m = plan_number(plan, "split.m", 1);
     code.split_n = plan_number(plan, "split.n", 1);
@@ -271,6 +276,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     contract_words_open(&code, &choice);
     code.shares = plan_is(plan, "parallel", "shares") && !choice.atom;
     code.split_k = code.shares ? plan_number(plan, "split.k", 1) : 1;
+    code.rows_by_block = choice.atom && choice.atom->rows > 1 && !code.whole_rows;
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

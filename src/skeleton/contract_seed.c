@@ -60,6 +60,11 @@ static void set_tile_blocks(const struct contract *contract, const struct contra
     double operand = 4.0 / choice->atom->word * choice->parts; /* bytes */
     set_number(arena, plan, "block.k", (double)block);
     set_number(arena, plan, "block.m", floor(room / ((double)block * operand)));
+    const struct contract_indices *sets = contract->sets;
+    double results = sets[CONTRACT_M].size * sets[CONTRACT_N].size * contract->element;
+    bool kept = results <= (double)(contract->group->target->l2 * contract->group->target->threads);
+    plan_set(arena, plan, "stores",
+             kept || !contract->group->target->streaming ? "cached" : "streaming");
 }
 
 /* The same, but shorter where a panel of columns stays in the first-level cache then; sums are put

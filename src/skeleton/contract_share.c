@@ -135,6 +135,15 @@ static const char *const row_block_names[] = {"rows_from", "rows_to"};
 static const char *const column_names[] = {"column_first", "column_last"};
 static const char *const column_block_names[] = {"columns_from", "columns_to"};
 
+/* Of a share of rows and columns, either of which may be all; NULL: there is one. */
+static loop_value share_number(struct arena *arena, loop_value row, loop_value column,
+                               int64_t columns)
+{
+    if (!row || !column)
+        return row ? row : column;
+    return loop_add(arena, loop_mul(arena, row, loop_integer(arena, columns)), column);
+}
+
 void contract_lower_tiles(struct contract_code *code, struct loop_block *block, loop_value first,
                           loop_value terms)
 {
@@ -154,6 +163,12 @@ void contract_lower_tiles(struct contract_code *code, struct loop_block *block, 
     body = blocks_loop(code, body, row_block_names,
                        arena_printf(arena, "block.m %lld", (long long)code->block_m), rows, step,
                        &rows);
+    if (code->rows_by_block) {
+        code->share = share_number(arena, row_share, column_share, code->split_n);
+        code->row_from = rows.from;
+        code->row_to = rows.to;
+        contract_pack_rows(code, body, first, terms);
+    }
     body = blocks_loop(code, body, column_block_names,
                        arena_printf(arena, "block.n %lld", (long long)code->block_n), columns,
                        loop_integer(arena, panels_wide(code)), &columns);

@@ -65,10 +65,20 @@ static void load_columns(struct contract_code *code, struct loop_block *block, s
     tiles->column_part = part;
 }
 
-/* All terms, for products of parts whose numbers add up to between `least` and `most`; in an order
- * in which neighbours have a factor in common. */
-static void go_over(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
-                    int least, int most)
+/* The products of two parts. */
+static void multiply(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
+                     int row, int column)
+{
+    load_rows(code, block, tiles, row);
+    load_columns(code, block, tiles, column);
+    for (int i = 0; i < tiles->down * tiles->across; i++)
+        loop_tile_dot(block, tile_words(code), i, FIRST_ROWS + i / tiles->across,
+                      FIRST_COLUMNS + i % tiles->across);
+}
+
+/* All terms. Of parts, those products whose numbers add up to less than there are parts: the
+ * leading ones last, the others in an order in which neighbours have a factor in common. */
+static void go_over(struct contract_code *code, struct loop_block *block, struct tiles *tiles)
 {
     struct arena *arena = code->arena;
     struct loop_variable *term;
@@ -77,15 +87,11 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
                  loop_integer(arena, code->atom->terms), &term);
     tiles->term = loop_of(arena, term);
     tiles->row_part = tiles->column_part = -1;
-    for (int row = 0; row <= most; row++) {
-        for (int column = most - row; column >= 0 && row + column >= least; column--) {
-            load_rows(code, body, tiles, row);
-            load_columns(code, body, tiles, column);
-            for (int i = 0; i < tiles->down * tiles->across; i++)
-                loop_tile_dot(body, tile_words(code), i, FIRST_ROWS + i / tiles->across,
-                              FIRST_COLUMNS + i % tiles->across);
-        }
+    for (int row = 0; row < code->parts; row++) {
+        for (int column = code->parts - 1 - row; column >= 0 && row + column > 0; column--)
+            multiply(code, body, tiles, row, column);
     }
+    multiply(code, body, tiles, 0, 0);
 }
 
 void contract_tile_terms(struct contract_code *code, struct loop_block *block,
@@ -99,9 +105,7 @@ void contract_tile_terms(struct contract_code *code, struct loop_block *block,
         dots = loop_stack(block, "dots", DTYPE_I32, code->lanes, code->rows * code->vectors);
     for (int i = 0; i < tiles.down * tiles.across; i++)
         loop_tile_zero(block, i);
-    if (code->parts > 1)
-        go_over(code, block, &tiles, 1, code->parts - 1);
-    go_over(code, block, &tiles, 0, 0);
+    go_over(code, block, &tiles);
     for (int i = 0; i < tiles.down * tiles.across; i++) {
         int64_t place = (int64_t)(i / tiles.across) * TILE * code->vectors + i % tiles.across;
         loop_tile_move(block, LOOP_TILE_STORE, i, dots, loop_integer(arena, place),

@@ -15,7 +15,14 @@
  */
 #include "skeleton/contract.h"
 
-enum { WORD_BYTES = 4, ROUND_TERMS = 64, MOST_WORD = 4, MOST_PARTS = 3 };
+enum {
+    WORD_BYTES = 4,
+    ROUND_TERMS = 64,
+    MOST_WORD = 4,
+    MOST_PARTS = 3,
+    /* six products of each term are added to one sum: so long, that is as accurate as f32 */
+    LONGEST_IN_PARTS = 512,
+};
 
 static const double LARGEST_SPLIT = 0x1p120; /* beyond it parts and their products may overflow */
 
@@ -29,6 +36,8 @@ void contract_words_open(struct contract_code *code, const struct contract_choic
     code->rows = contract_tile_rows(choice->atom, code->rows);
     code->vectors = contract_tile_vectors(choice->atom, code->vectors);
     code->block_k = (code->block_k + ROUND_TERMS - 1) / ROUND_TERMS * ROUND_TERMS;
+    if (code->parts > 1 && code->block_k > LONGEST_IN_PARTS)
+        code->block_k = LONGEST_IN_PARTS;
     code->pack_a = code->pack_b = true;
     code->merged = 1;
     code->row_dtype = code->column_dtype = DTYPE_BF16;
@@ -56,17 +65,27 @@ bool contract_rows_moved(const struct contract_code *code)
 
 /* ---- places ---- */
 
-static loop_value panel_number(struct contract_code *code, loop_value panel, loop_value panels)
+/* Rows are packed block by block, those of one thread after the other into the same place, or all
+ * of them before. */
+static loop_value row_panel_number(struct contract_code *code, loop_value panel)
 {
-    if (!code->slice)
+    struct arena *arena = code->arena;
+    loop_value owner = code->slice ? code->slice : code->share;
+    if (code->row_from)
+        panel = loop_sub(arena, panel, code->row_from);
+    if (!owner || !(code->slice || code->row_from))
         return panel;
-    return loop_add(code->arena, loop_mul(code->arena, code->slice, panels), panel);
+    loop_value room = code->row_from ? code->room_a : code->row_panels;
+    return loop_add(arena, loop_mul(arena, owner, room), panel);
 }
 
 static loop_value column_panel_number(struct contract_code *code, loop_value panel)
 {
-    return code->column_from ? loop_sub(code->arena, panel, code->column_from)
-                             : panel_number(code, panel, code->column_panels);
+    if (code->column_from)
+        return loop_sub(code->arena, panel, code->column_from);
+    if (!code->slice)
+        return panel;
+    return loop_add(code->arena, loop_mul(code->arena, code->slice, code->column_panels), panel);
 }
 
 static loop_value part_number(struct contract_code *code, loop_value panel, int part)
@@ -97,7 +116,7 @@ loop_value contract_row_tile(struct contract_code *code, loop_value panel, int p
     struct arena *arena = code->arena;
     loop_value rows = loop_integer(arena, code->rows),
                wide = loop_integer(arena, code->atom->terms);
-    loop_value at = part_number(code, panel_number(code, panel, code->row_panels), part);
+    loop_value at = part_number(code, row_panel_number(code, panel), part);
     at = loop_add(arena, loop_mul(arena, at, code->row_length), term);
     return loop_add(arena, loop_mul(arena, at, rows), loop_mul(arena, row, wide));
 }
@@ -118,7 +137,7 @@ loop_value contract_row_word(struct contract_code *code, loop_value panel, int p
         }
         return loop_add(arena, contract_row_tile(code, panel, part, row, tile), within);
     }
-    loop_value at = part_number(code, panel_number(code, panel, code->row_panels), part);
+    loop_value at = part_number(code, row_panel_number(code, panel), part);
     at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->rows)), row);
     return loop_add(arena, loop_mul(arena, at, code->row_length), term);
 }
@@ -222,7 +241,7 @@ static void raise_flag(struct contract_code *code, struct loop_block *block,
 loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile)
 {
     struct arena *arena = code->arena;
-    loop_value row = panel_number(code, tile->row_panel, code->row_panels);
+    loop_value row = row_panel_number(code, tile->row_panel);
     loop_value sum = loop_add(
         arena, loop_load(arena, code->row_outside, row, 1),
         loop_load(arena, code->column_outside, column_panel_number(code, tile->column_panel), 1));
@@ -316,8 +335,7 @@ static void pack_row(struct contract_code *code, struct loop_block *block, loop_
                                        loop_integer(arena, step), &term);
     contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
     pack_row_terms(code, body, panel, row, greatest, term, terms, wide);
-    raise_flag(code, block, greatest, code->row_outside,
-               panel_number(code, panel, code->row_panels));
+    raise_flag(code, block, greatest, code->row_outside, row_panel_number(code, panel));
     if (wide && terms_apart(code))
         return; /* whole tiles were written */
     loop_value end = round_terms(code, block, terms, code->atom->terms);
@@ -333,12 +351,13 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
 {
     struct arena *arena = code->arena;
     struct loop_variable *panel, *row;
-    bool alone = code->slices || code->serial;
+    bool alone = code->slices || code->serial || code->row_from;
+    loop_value from = code->row_from ? code->row_from : loop_integer(arena, 0);
     loop_note(block, "rows into panels of words");
-    struct loop_block *body = loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel",
-                                       loop_integer(arena, 0), code->row_panels, NULL, &panel);
-    clear_flag(code, body, code->row_outside,
-               panel_number(code, loop_of(arena, panel), code->row_panels));
+    struct loop_block *body =
+        loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel", from,
+                 code->row_from ? code->row_to : code->row_panels, NULL, &panel);
+    clear_flag(code, body, code->row_outside, row_panel_number(code, loop_of(arena, panel)));
     struct loop_block *inner = loop_for(body, LOOP_SERIAL, "row", loop_integer(arena, 0),
                                         loop_integer(arena, code->rows), NULL, &row);
     loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
