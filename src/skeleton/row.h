@@ -138,6 +138,8 @@ int row_quick_passes(struct row_lowering *lowering);
 /* What is below the maximum of its row, of which the value is an exponential in the second of them:
  * then loop_decay of it is the same. NULL: it is no such value. */
 loop_value row_quick_decay(struct row_lowering *lowering, loop_value value);
+/* Whether a decay that is too far for it shows in the sum: AVX-512 scales by any power of 2. */
+bool row_decay_is_whole(const struct row_lowering *lowering);
 /* They are, and again with care where that was wrong. */
 void row_quick(struct row_lowering *lowering, struct loop_block *block, int passes);
 

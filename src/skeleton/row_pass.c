@@ -152,7 +152,10 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
         loop_value given = item.value, below = row_quick_decay(lowering, given);
         if (below && stage->kind == ROW_REDUCE) {
             item.value = loop_decay(arena, below);
-            vector_push(arena, &items, (struct pass_item){stage, below, NULL, NULL, true});
+            if (row_decay_is_whole(lowering))
+                stage->far = NULL;
+            else
+                vector_push(arena, &items, (struct pass_item){stage, below, NULL, NULL, true});
         } else {
             stage->far = NULL;
         }

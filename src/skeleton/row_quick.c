@@ -59,12 +59,16 @@ static bool is_told(struct row_lowering *lowering, struct row_stage *most)
     return false;
 }
 
+bool row_decay_is_whole(const struct row_lowering *lowering)
+{
+    return lowering->masks && lowering->lanes == 16;
+}
+
 loop_value row_quick_decay(struct row_lowering *lowering, loop_value value)
 {
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
-    /* AVX-512 has instructions for exponentials of all sizes */
-    if (!lowering->quick || lowering->masks || lowering->lanes == 1 ||
-        value->type.dtype != DTYPE_F32)
+    if (!lowering->quick || lowering->lanes == 1 || value->type.dtype != DTYPE_F32 ||
+        (lowering->masks && !row_decay_is_whole(lowering)))
         return NULL;
     for (int i = 0; i < lowering->row.stage_count; i++) {
         struct row_stage *stage = &lowering->row.stages[i];
