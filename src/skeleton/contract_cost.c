@@ -225,6 +225,19 @@ static double rows_in_place(const struct contract *contract, const struct contra
     return rows * length / reach > WAYS / 2 ? 0.2 : 0.08;
 }
 
+/* Whether a factor has something in it that is computed where it is read. */
+static bool is_computed(const struct contract *contract, bool second)
+{
+    const struct ir_nodes *nodes = &contract->stage->nodes;
+    for (int i = 0; i < contract->term_count; i++) {
+        const struct ir_node *node = &nodes->at[contract->terms[i].node];
+        if (contract->terms[i].second == second && node->op == IR_READ &&
+            contract_is_inlined(contract->group, node->read.tensor))
+            return true;
+    }
+    return false;
+}
+
 static double simple_tile(const struct contract *contract, const struct contract_decisions *d,
                           const struct work *work)
 {
@@ -252,6 +265,10 @@ static double simple_tile(const struct contract *contract, const struct contract
         double apart = contract->sets[CONTRACT_M].size > d->lanes ? 5 : 1.5;
         store = sums * (contract->written_contiguous ? 3 : apart * d->lanes);
     }
+    if (!d->pack_a && is_computed(contract, false)) /* anew for every tile */
+        further += rows;
+    if (!d->pack_b && is_computed(contract, true))
+        further += vectors;
     double step = step_cycles(pace, sums, loads) + further;
     double aside = work->blocks - 1 + (d->shares && d->split_k > 1);
     return steps * step + 30 + store + 3 * sums * aside;
@@ -260,11 +277,13 @@ static double simple_tile(const struct contract *contract, const struct contract
 /* Cycles to pack an element of rows. */
 static double row_packing(const struct contract *contract, const struct contract_decisions *d)
 {
+    double more = is_computed(contract, false) ? 0.5 : 0;
     if (d->along)
-        return 1.2;
+        return 1.2 + more;
     if (contract->rows_adjacent)
-        return 4 / (double)d->rows;
-    return d->rows <= d->lanes && 2 * d->rows >= d->lanes ? 0.5 : 1; /* in squares, or one by one */
+        return 4 / (double)d->rows + more;
+    /* in squares, or one by one */
+    return (d->rows <= d->lanes && 2 * d->rows >= d->lanes ? 0.5 : 1) + more;
 }
 
 /* Packing, per element. Tiles share panels out, shares have their own. */

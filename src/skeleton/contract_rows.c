@@ -64,6 +64,15 @@ static void pack_terms(struct contract_code *code, struct loop_block *block,
 
 /* ---- rows whose terms are neighbours in memory: squares turned over in registers ---- */
 
+/* Whether all that the value reads is the same for all values of the variable, or neighbours. */
+static bool runs_along(loop_value value, const struct loop_variable *variable, struct arena *arena)
+{
+    if (!value || !loop_mentions(value, variable) || contract_steps_by_one(value, variable, arena))
+        return true;
+    return value->op == LOOP_APPLY && runs_along(value->a, variable, arena) &&
+           runs_along(value->b, variable, arena) && runs_along(value->c, variable, arena);
+}
+
 /* Whether what a square's last vector has too much fits into what is spared, and terms are there in
  * whole squares. */
 static bool squares_fit(struct contract_code *code, struct loop_block *block, loop_value first,
@@ -77,7 +86,8 @@ static bool squares_fit(struct contract_code *code, struct loop_block *block, lo
     *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     contract_open_set(code, NULL, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
     contract_open_set(code, block, CONTRACT_M, row);
-    return contract_steps_by_one(contract_factor(code, false), term, arena);
+    loop_value value = contract_factor(code, false);
+    return loop_mentions(value, term) && runs_along(value, term, arena);
 }
 
 /* The terms of a block are a multiple of all numbers of lanes. */
