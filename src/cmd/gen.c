@@ -18,6 +18,7 @@ static const struct option options[] = {
      .help = "what large cases of these sizes are compared with on the device of --target: a plain "
              "kernel in double precision"},
     OPTIONS_PLANNED,
+    OPTION_PLANNED_THREADS,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
     {.name = "case",

@@ -19,6 +19,7 @@ static const struct option options[] = {
     {.name = "explain",
      .help = "say beside each decision what it decides and which values it may have"},
     OPTIONS_PINS,
+    OPTION_PLANNED_THREADS,
     {.name = "op", .argument = "NAME", .help = "the op of FILE"},
     {.name = "task", .argument = "NAME", .help = "the task of FILE"},
     {.name = "case",

@@ -143,11 +143,19 @@ static bool choose_target(struct planned *planned)
 {
     struct invocation *invocation = planned->request.invocation;
     struct error error = {0};
-    if (planned_target(invocation->arena, option_value(invocation, "target"), &planned->target,
-                       &error))
-        return true;
-    errors_take(&invocation->errors, &error);
-    return false;
+    if (!planned_target(invocation->arena, option_value(invocation, "target"), &planned->target,
+                        &error)) {
+        errors_take(&invocation->errors, &error);
+        return false;
+    }
+    int64_t threads = planned->target.threads;
+    if (!option_count(invocation, "threads", 1, MACHINE_THREADS, &threads))
+        return false;
+    if (planned->target.device && option_given(invocation, "threads"))
+        return usage(invocation, "--threads is for plans for the processor",
+                     "the decision 'threads' of a device's plan can be pinned");
+    planned->target.threads = (int)threads;
+    return true;
 }
 
 static bool read_pins(struct planned *planned)

@@ -16,6 +16,13 @@ enum { PLANNED_SEEDS = 8, PLANNED_PINS = 100 };
      .argument = "FILE",                                                             \
      .help = "the kernel of the plan in FILE, or of the first when it has several"}, \
         OPTIONS_PINS
+/* Of those that only plan: others give kernels the threads they ask for. */
+#define OPTION_PLANNED_THREADS                                                                \
+    {                                                                                         \
+        .name = "threads", .argument = "N",                                                   \
+        .help = "plan for so many threads (when not given, for as many as the machine has); " \
+                "judge, bench and run give kernels 1 when not told otherwise"                 \
+    }
 #define OPTIONS_PINS                                                                            \
     {.name = "target",                                                                          \
      .argument = "TARGET",                                                                      \
