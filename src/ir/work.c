@@ -185,24 +185,25 @@ double ir_moved_bytes(const struct ir_binding *binding, int tensor)
 
 /* ---- whole programs ---- */
 
-double ir_bytes(const struct ir_binding *binding)
+/* Of inputs and outputs together, each counted by `bytes`. */
+static double boundary_bytes(const struct ir_binding *binding,
+                             double (*bytes)(const struct ir_binding *binding, int tensor))
 {
     double total = 0;
     for (int i = 0; i < binding->part->tensor_count; i++) {
         const struct ir_tensor *tensor = &binding->part->tensors[i];
         if (tensor->role == IR_TENSOR_INPUT || tensor->role == IR_TENSOR_OUTPUT)
-            total += tensor_bytes(binding, i);
+            total += bytes(binding, i);
     }
     return total;
 }
 
+double ir_bytes(const struct ir_binding *binding)
+{
+    return boundary_bytes(binding, tensor_bytes);
+}
+
 double ir_least_bytes(const struct ir_binding *binding)
 {
-    double total = 0;
-    for (int i = 0; i < binding->part->tensor_count; i++) {
-        const struct ir_tensor *tensor = &binding->part->tensors[i];
-        if (tensor->role == IR_TENSOR_INPUT || tensor->role == IR_TENSOR_OUTPUT)
-            total += ir_moved_bytes(binding, i);
-    }
-    return total;
+    return boundary_bytes(binding, ir_moved_bytes);
 }

@@ -209,6 +209,26 @@ static loop_value scan_shift_half(const struct scan_lowering *lowering, loop_val
     return loop_shuffle(lowering->arena, vector, unit, pattern, LANES);
 }
 
+/* Results in the lanes of a variable, stored where `offset` says. */
+static void scan_store(struct scan_lowering *lowering, struct loop_block *block,
+                       const struct skeleton_lanes *lanes, loop_value offset, loop_value out)
+{
+    struct arena *arena = lowering->arena;
+    int tensor = lowering->shape.stage->writes[0].tensor, width = lanes->lanes;
+    loop_value step = loop_step(arena, offset, lanes->variable);
+    bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
+    if (!dense)
+        offset = loop_splat(arena, loop_widen(arena, offset, lanes->variable, width, NULL), width);
+    offset = loop_substitute(arena, offset, lanes->variable, lanes->from);
+    out = skeleton_round(&lowering->values, tensor, out);
+    struct loop_statement *store =
+        loop_store(block, skeleton_buffer(&lowering->values, tensor), offset, out);
+    store->count = dense ? lanes->count : NULL;
+    if (!dense && lanes->count)
+        store->mask = nest_live(arena, width, lanes->count);
+    store->streaming = lowering->streaming && dense && !lanes->count && width > 1;
+}
+
 /* One vector: scanned in the register, joined to what came before, stored. */
 static void scan_vector(struct scan_lowering *lowering, struct loop_block *block,
                         struct loop_variable *carry, loop_value value, loop_value offset,
@@ -216,9 +236,8 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
 {
     struct arena *arena = lowering->arena;
     const struct ir_stage *stage = lowering->shape.stage;
-    int lanes = lowering->lanes, tensor = stage->writes[0].tensor;
-    const struct loop_variable *axis = lowering->shape.axis.variable;
-    const struct skeleton_lanes along = {axis, lanes, from, count};
+    int lanes = lowering->lanes;
+    const struct skeleton_lanes along = {lowering->shape.axis.variable, lanes, from, count};
     skeleton_widen(block, &along, &value, 1);
     value = loop_splat(arena, value, lanes);
     if (count)
@@ -235,18 +254,7 @@ static void scan_vector(struct scan_lowering *lowering, struct loop_block *block
     out = stage->exclusive && lanes == 1
               ? loop_of(arena, carry)
               : loop_combine(arena, lowering->monoid, loop_of(arena, carry), out);
-    out = skeleton_round(&lowering->values, tensor, out);
-    loop_value step = loop_step(arena, offset, axis);
-    bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
-    if (!dense)
-        offset = loop_splat(arena, loop_widen(arena, offset, axis, lanes, NULL), lanes);
-    offset = loop_substitute(arena, offset, axis, from);
-    struct loop_statement *store =
-        loop_store(block, skeleton_buffer(&lowering->values, tensor), offset, out);
-    store->count = dense ? count : NULL;
-    if (!dense && count)
-        store->mask = nest_live(arena, lanes, count);
-    store->streaming = lowering->streaming && dense && !count && lanes > 1;
+    scan_store(lowering, block, &along, offset, out);
     int pattern[LOOP_MAX_LANES];
     for (int i = 0; i < lanes; i++)
         pattern[i] = stage->reverse ? 0 : lanes - 1;
@@ -318,7 +326,7 @@ static void scan_steps(struct scan_lowering *lowering, struct loop_block *block,
     struct arena *arena = lowering->arena;
     const struct ir_stage *stage = lowering->shape.stage;
     const struct nest_chain *chain = &lowering->shape.lines.at[lowering->shape.across];
-    int lanes = lowering->lanes, tensor = stage->writes[0].tensor;
+    int lanes = lowering->lanes;
     const struct skeleton_lanes side = {chain->variable, lanes, from, count};
     struct loop_type type = {lowering->type.dtype, lanes};
     loop_value wide[SCAN_STEPS];
@@ -336,20 +344,7 @@ static void scan_steps(struct scan_lowering *lowering, struct loop_block *block,
         after = loop_of(arena, loop_let(block, "after", after));
         if (k + 1 == lowering->steps)
             loop_store(block, carries, place, after)->count = count;
-        loop_value step = loop_step(arena, offsets[k], chain->variable), offset = offsets[k];
-        bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
-        if (!dense)
-            offset =
-                loop_splat(arena, loop_widen(arena, offset, chain->variable, lanes, NULL), lanes);
-        offset = loop_substitute(arena, offset, chain->variable, from);
-        loop_value out =
-            skeleton_round(&lowering->values, tensor, stage->exclusive ? before : after);
-        struct loop_statement *store =
-            loop_store(block, skeleton_buffer(&lowering->values, tensor), offset, out);
-        store->count = dense ? count : NULL;
-        if (!dense && count)
-            store->mask = nest_live(arena, lanes, count);
-        store->streaming = lowering->streaming && dense && !count && lanes > 1;
+        scan_store(lowering, block, &side, offsets[k], stage->exclusive ? before : after);
         before = after;
     }
 }
