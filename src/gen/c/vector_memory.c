@@ -23,16 +23,20 @@
     "#endif\n"                                                                                 \
     "}\n"
 
-#define WRITE_PART_OR(narrow)                                                                    \
-    "/* The first `count` lanes only. */\n"                                                      \
-    "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"                               \
-    "{\n"                                                                                        \
-    "#ifdef HAS_MASKS\n" WORDS "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, " \
-    "$M_first_bits(count)"                                                                       \
-    ");\n" narrow "#else\n"                                                                      \
-    "    for (int i = 0; i < $N && i < count; i++)\n"                                            \
-    "        at[i] = value[i];\n"                                                                \
-    "#endif\n"                                                                                   \
+/* gcc would store the lower half of a register by vextract, which faults at lanes left out. */
+#define IN_A_REGISTER "    __asm__(\"\" : \"+v\"(value)); /* no half of a wider one */\n"
+
+#define WRITE_PART_OR(narrow)                                         \
+    "/* The first `count` lanes only. */\n"                           \
+    "INLINE void $V_write_part($E *at, $V value, int64_t count)\n"    \
+    "{\n"                                                             \
+    "#ifdef HAS_MASKS\n" WORDS IN_A_REGISTER                          \
+    "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, " \
+    "$M_first_bits(count)"                                            \
+    ");\n" narrow "#else\n"                                           \
+    "    for (int i = 0; i < $N && i < count; i++)\n"                 \
+    "        at[i] = value[i];\n"                                     \
+    "#endif\n"                                                        \
     "}\n"
 
 #define READ_MASKED_OR(narrow)                                                               \
@@ -53,7 +57,7 @@
     "/* The lanes where the mask is true only. */\n"                                          \
     "INLINE void $V_write_masked($E *at, $V value, $M mask)\n"                                \
     "{\n"                                                                                     \
-    "#ifdef HAS_MASKS\n" WORDS                                                                \
+    "#ifdef HAS_MASKS\n" WORDS IN_A_REGISTER                                                  \
     "    __builtin_ia32_storedqu$k$b_mask((void *)at, (words)value, $M_bits(mask));\n" narrow \
     "#else\n"                                                                                 \
     "    for (int i = 0; i < $N; i++) {\n"                                                    \
