@@ -5,6 +5,8 @@
  * Stages are visited from the last to the first, so that it is known of every temporary which share
  * of it is read. In a stage, conditions on indices are tried at points spread evenly over the
  * domain: which nodes are needed there, and which terms are 0. What is not simple counts as wanted.
+ * What is the same along an index is computed once for all of it, and a factor that all terms of a
+ * sum have in common is multiplied with the sum.
  */
 #include <math.h>
 
@@ -28,7 +30,8 @@ struct point {
     int64_t at[MOST_INDICES];
     struct ir_value *values;
     bool *known, *zero, *needed; /* per node */
-    int operations;
+    const double *weights;       /* per node: of one operation, what each point has to bear */
+    double operations;
 };
 
 /* Over the points of a stage. */
@@ -126,7 +129,7 @@ static void need(struct point *point, int number)
     if (!node || point->needed[number] || point->known[number] || point->zero[number])
         return;
     point->needed[number] = true;
-    point->operations += ir_node_computes(node);
+    point->operations += ir_node_computes(node) ? point->weights[number] : 0;
     if (node->op == IR_SELECT) {
         need(point, node->a);
         if (!point->known[node->a] || point->values[node->a].integer)
@@ -197,14 +200,69 @@ static unsigned depends_on(const struct ir_binding *binding, const struct ir_sta
     return found;
 }
 
+static unsigned *find_dependences(const struct ir_binding *binding, const struct ir_stage *stage,
+                                  struct arena *scratch)
+{
+    unsigned *depends = arena_array(scratch, (size_t)stage->nodes.count + 1, sizeof *depends);
+    for (int n = 0; n < stage->nodes.count; n++)
+        depends[n] = depends_on(binding, stage, n, depends);
+    return depends;
+}
+
+/* One over the points of the indices at these places. */
+static double share_of_one(const struct ir_binding *binding, const struct ir_stage *stage,
+                           unsigned places)
+{
+    double share = 1;
+    for (int i = 0; i < stage->index_count && i < MOST_INDICES; i++) {
+        const struct ir_size *size = binding->part->indices[stage->indices[i]].extent;
+        int64_t extent;
+        if ((places >> i & 1) && size && ir_size_eval(size, binding->sizes, &extent) && extent > 1)
+            share /= (double)extent;
+    }
+    return share;
+}
+
+/* The factors of a sum's terms that are the same in all of them. */
+static void take_out_factors(const struct ir_binding *binding, const struct ir_stage *stage,
+                             const unsigned *depends, double *weights)
+{
+    bool sums = stage->monoid && stage->monoid->kind == IR_SUM && stage->kind == IR_REDUCE;
+    unsigned reduced = 0;
+    for (int i = stage->left_count; i < stage->index_count && i < MOST_INDICES; i++)
+        reduced |= 1U << i;
+    for (int n = sums ? stage->writes[0].value : IR_NONE; n != IR_NONE;) {
+        const struct ir_node *node = &stage->nodes.at[n];
+        bool product = node->op == IR_MUL || node->op == IR_DIV;
+        int rest = IR_NONE;
+        if (product && !(depends[node->b] & reduced))
+            rest = node->a;
+        else if (node->op == IR_MUL && !(depends[node->a] & reduced))
+            rest = node->b;
+        if (rest != IR_NONE)
+            weights[n] *= share_of_one(binding, stage, depends[n] & reduced);
+        n = rest;
+    }
+}
+
+static const double *weigh(const struct ir_binding *binding, const struct ir_stage *stage,
+                           struct arena *scratch)
+{
+    const unsigned *depends = find_dependences(binding, stage, scratch);
+    double *weights = arena_array(scratch, (size_t)stage->nodes.count + 1, sizeof *weights);
+    for (int n = 0; n < stage->nodes.count; n++)
+        weights[n] = share_of_one(binding, stage, ~depends[n]);
+    take_out_factors(binding, stage, depends, weights);
+    return weights;
+}
+
 static unsigned find_conditions(const struct ir_binding *binding, const struct ir_stage *stage,
                                 struct arena *scratch)
 {
-    unsigned *depends = arena_array(scratch, (size_t)stage->nodes.count + 1, sizeof *depends);
+    const unsigned *depends = find_dependences(binding, stage, scratch);
     unsigned found = 0;
     for (int n = 0; n < stage->nodes.count; n++) {
         const struct ir_node *node = &stage->nodes.at[n];
-        depends[n] = depends_on(binding, stage, n, depends);
         if (node->op == IR_SELECT)
             found |= depends[node->a];
         if (node->op == IR_READ && (node->read.checked || node->read.guard != IR_NONE))
@@ -241,6 +299,7 @@ static struct survey survey_stage(const struct ir_binding *binding, const struct
                           .stage = stage,
                           .anywhere = survey.conditions == 0 || stage->index_count > MOST_INDICES,
                           .values = arena_array(scratch, count, sizeof *point.values),
+                          .weights = weigh(binding, stage, scratch),
                           .known = arena_array(scratch, count, sizeof(bool)),
                           .zero = arena_array(scratch, count, sizeof(bool)),
                           .needed = arena_array(scratch, count, sizeof(bool))};
@@ -248,7 +307,7 @@ static struct survey survey_stage(const struct ir_binding *binding, const struct
     for (int p = 0; p < points; p++) {
         choose_point(&point, p);
         visit(&point);
-        survey.operations += (double)point.operations / points;
+        survey.operations += point.operations / points;
         survey.most = fmax(survey.most, point.operations);
         for (int n = 0; n < stage->nodes.count; n++)
             survey.needed[n] += point.needed[n] ? 1.0 / points : 0;

@@ -1,4 +1,6 @@
 /* What of an op is work: floors and GFLOP/s are made from it. */
+#include <math.h>
+
 #include "oracle_program.h"
 
 static double operations_of(const char *text, const int64_t *sizes)
@@ -87,6 +89,39 @@ TEST(operations_leave_out_terms_that_are_zero)
 {
     double found = operations_of(padded, SIZES(8));
     CHECK(found > 0.98 * 2 * (3 * 8 - 2) && found < 1.02 * 2 * (3 * 8 - 2));
+}
+
+/* Weights that are the same for all columns, and a divisor that all terms share. */
+static const char weighted[] = "ir 1\n"
+                               "part weighted {\n"
+                               "    size L\n"
+                               "    size S\n"
+                               "    size D\n"
+                               "    input s f32[L, S]\n"
+                               "    input v f32[S, D]\n"
+                               "    input z f32[L]\n"
+                               "    output y f32[L, D]\n"
+                               "    signature (s, v, z) -> (y)\n"
+                               "    reduce sum over l < L, d < D | t < S {\n"
+                               "        %0 = index l\n"
+                               "        %1 = index d\n"
+                               "        %2 = index t\n"
+                               "        %3 = read s [%0, %2] proved\n"
+                               "        %4 = exp f32 %3\n"
+                               "        %5 = read v [%2, %1] proved\n"
+                               "        %6 = mul f32 %4, %5\n"
+                               "        %7 = read z [%0] proved\n"
+                               "        %8 = fdiv f32 %6, %7\n"
+                               "        y [%0, %1] <- %8\n"
+                               "    }\n"
+                               "}\n";
+
+TEST(operations_that_are_the_same_count_once)
+{
+    enum { L = 8, S = 16, D = 32 };
+    double multiply_adds = 2.0 * L * S * D, exponentials = L * S, divisions = L * D;
+    double found = operations_of(weighted, SIZES(L, S, D));
+    CHECK(fabs(found - (multiply_adds + exponentials + divisions)) < 0.5);
 }
 
 /* How many of some sorted borders lie below a value. */
