@@ -97,6 +97,45 @@ double statistics_median(const double *values, size_t count)
     return statistics_quantile(values, count, 0.5);
 }
 
+/* Brings the value that would be number `wanted` of the sorted ones there, smaller ones before it,
+ * larger ones behind it (Hoare's selection). */
+static void select_value(double *values, size_t count, size_t wanted)
+{
+    ptrdiff_t low = 0, high = (ptrdiff_t)count - 1, at = (ptrdiff_t)wanted;
+    while (low < high) {
+        double pivot = values[at];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i <= j) {
+                double kept = values[i];
+                values[i++] = values[j];
+                values[j--] = kept;
+            }
+        }
+        if (j < at)
+            low = i;
+        if (at < i)
+            high = j;
+    }
+}
+
+double statistics_median_in_place(double *values, size_t count)
+{
+    if (count == 0 || any_nan(values, count))
+        return NAN;
+    select_value(values, count, count / 2);
+    double upper = values[count / 2], lower = values[0];
+    if (count % 2)
+        return upper;
+    for (size_t i = 1; i < count / 2; i++)
+        lower = values[i] > lower ? values[i] : lower;
+    return lower + (upper - lower) / 2;
+}
+
 /* A sorted sample and how often a resample took each of its values. */
 struct resampling {
     const double *sorted;

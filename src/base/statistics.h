@@ -15,6 +15,8 @@ struct interval {
 double statistics_mean(const double *values, size_t count);
 double statistics_deviation(const double *values, size_t count); /* sample: n - 1 */
 double statistics_median(const double *values, size_t count);
+/* The same without a copy: the values are in another order afterwards. */
+double statistics_median_in_place(double *values, size_t count);
 double statistics_quantile(const double *values, size_t count, double q); /* linear, q in [0, 1] */
 /* The mean of the lowest share of them, of one at least. */
 double statistics_low_mean(const double *values, size_t count, double share);

@@ -255,6 +255,31 @@ void dtype_store_float(enum dtype dtype, void *at, double value)
     }
 }
 
+void dtype_load_floats(enum dtype dtype, const void *from, int64_t count, double *to)
+{
+    const char *at = from;
+    size_t width = dtype_bytes(dtype);
+    for (int64_t i = 0; i < count && dtype == DTYPE_F32; i++) {
+        float single;
+        memcpy(&single, at + (size_t)i * sizeof single, sizeof single);
+        to[i] = single;
+    }
+    for (int64_t i = 0; i < count && dtype != DTYPE_F32; i++)
+        to[i] = dtype_load_float(dtype, at + (size_t)i * width);
+}
+
+void dtype_store_floats(enum dtype dtype, const double *from, int64_t count, void *to)
+{
+    char *at = to;
+    size_t width = dtype_bytes(dtype);
+    for (int64_t i = 0; i < count && dtype == DTYPE_F32; i++) {
+        float single = (float)from[i];
+        memcpy(at + (size_t)i * sizeof single, &single, sizeof single);
+    }
+    for (int64_t i = 0; i < count && dtype != DTYPE_F32; i++)
+        dtype_store_float(dtype, at + (size_t)i * width, from[i]);
+}
+
 int64_t dtype_load_integer(enum dtype dtype, const void *at)
 {
     int64_t wide = 0;

@@ -44,6 +44,9 @@ int64_t dtype_truncate(enum dtype dtype, double value);
 /* One element from and to memory in this machine's byte order. Float types use the double... */
 double dtype_load_float(enum dtype dtype, const void *at);
 void dtype_store_float(enum dtype dtype, void *at, double value); /* rounds */
+/* The same for many in a row. */
+void dtype_load_floats(enum dtype dtype, const void *from, int64_t count, double *to);
+void dtype_store_floats(enum dtype dtype, const double *from, int64_t count, void *to);
 /* ...integer types and bool the integer. */
 int64_t dtype_load_integer(enum dtype dtype, const void *at);
 void dtype_store_integer(enum dtype dtype, void *at, int64_t value); /* wraps */

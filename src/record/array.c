@@ -19,10 +19,8 @@ void array_alloc(struct arena *arena, struct array *array)
 void array_encode(const struct array *array, char *out)
 {
     size_t width = dtype_bytes(array->dtype);
-    for (int64_t i = 0; i < array->count; i++) {
-        if (array->floats)
-            dtype_store_float(array->dtype, out + (size_t)i * width, array->floats[i]);
-        else
-            dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
-    }
+    if (array->floats)
+        dtype_store_floats(array->dtype, array->floats, array->count, out);
+    for (int64_t i = 0; i < array->count && !array->floats; i++)
+        dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
 }

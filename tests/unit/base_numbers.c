@@ -182,6 +182,11 @@ TEST(statistics_of_a_few)
     CHECK_DOUBLE(statistics_deviation(values, 5), sqrt(2.5));
     CHECK_DOUBLE(statistics_median(values, 5), 3);
     CHECK_DOUBLE(statistics_median(values, 4), 3);
+    for (size_t count = 1; count <= 5; count++) {
+        double copy[5];
+        memcpy(copy, values, sizeof copy);
+        CHECK_DOUBLE(statistics_median_in_place(copy, count), statistics_median(values, count));
+    }
     CHECK_DOUBLE(statistics_quantile(values, 5, 0), 1);
     CHECK_DOUBLE(statistics_quantile(values, 5, 1), 5);
     CHECK_DOUBLE(statistics_quantile(values, 5, 0.1), 1.4);

@@ -218,3 +218,23 @@ TEST(dtype_names)
     CHECK_INT(dtype_compute(DTYPE_F8E4), DTYPE_F32);
     CHECK_INT(dtype_compute(DTYPE_U8), DTYPE_I64);
 }
+
+TEST(dtype_many_are_as_one)
+{
+    static const double values[] = {0.1, -0.0, 1e30, INFINITY, -3.3e-5, NAN, 448, 7};
+    enum { COUNT = sizeof values / sizeof *values };
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
+        char many[COUNT * 8], one[COUNT * 8];
+        double back[COUNT];
+        if (!dtype_is_float((enum dtype)dtype))
+            continue;
+        size_t width = dtype_bytes((enum dtype)dtype);
+        dtype_store_floats((enum dtype)dtype, values, COUNT, many);
+        dtype_load_floats((enum dtype)dtype, many, COUNT, back);
+        for (int i = 0; i < COUNT; i++) {
+            dtype_store_float((enum dtype)dtype, one + (size_t)i * width, values[i]);
+            CHECK(same(back[i], dtype_load_float((enum dtype)dtype, one + (size_t)i * width)));
+        }
+        CHECK(memcmp(many, one, COUNT * width) == 0);
+    }
+}
