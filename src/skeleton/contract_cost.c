@@ -166,6 +166,7 @@ bool contract_is_simple(const struct contract *contract)
 struct work { /* of the share that has most */
     double row_panels, column_panels, terms, blocks;
     double regions; /* in which threads are woken */
+    double turns;   /* shares a thread has, one after the other */
 };
 
 static struct work share_work(const struct contract *contract, const struct contract_decisions *d)
@@ -180,6 +181,7 @@ static struct work share_work(const struct contract *contract, const struct cont
     work.column_panels = ceil(ceil(vectors / (double)d->vectors) / n);
     work.terms = ceil(sets[CONTRACT_K].size / k);
     work.blocks = ceil(work.terms / (double)d->block_k);
+    work.turns = ceil(m * n * k / fmax(contract->group->target->threads, 1));
     if (d->shares)
         work.regions = (m * n * k > 1) + (k > 1);
     else
@@ -311,6 +313,20 @@ static double simple_packing(const struct contract *contract, const struct contr
     return (cost + rows_cost) * pace_of(contract).cycle;
 }
 
+/* Seconds for the sums of shares of terms to be written and read again, where they leave the
+ * caches. */
+static double shares_traffic(const struct contract *contract, const struct contract_decisions *d)
+{
+    const struct skeleton_target *target = contract->group->target;
+    double sums = contract->sets[CONTRACT_M].size * contract->sets[CONTRACT_N].size;
+    double bytes = (double)d->split_k * sums * contract->element;
+    double threads = fmax(target->threads, 1);
+    if (!d->shares || d->split_k <= 1 || target->memory <= 0 ||
+        bytes <= (double)target->l3 * threads)
+        return 0;
+    return 2 * bytes / (target->memory * threads);
+}
+
 double contract_simple_cost(const struct contract *contract, const struct contract_decisions *d)
 {
     static const double region = 2e-6; /* seconds to wake threads and wait for them */
@@ -321,7 +337,7 @@ double contract_simple_cost(const struct contract *contract, const struct contra
     cycles += simple_packing(contract, d, &work);
     if (d->shares && d->split_k > 1) /* sums of shares are added up by all */
         cycles += work.row_panels * work.column_panels * (double)(d->rows * d->vectors) * 6;
-    return cycles * step + work.regions * region;
+    return cycles * work.turns * step + shares_traffic(contract, d) + work.regions * region;
 }
 
 struct skeleton_cost contract_predict(const struct skeleton_group *group,

@@ -72,10 +72,14 @@ static void set_tile_blocks(const struct contract *contract, const struct contra
 static int64_t block_of_panel(const struct contract *contract, const struct contract_decisions *d,
                               double terms)
 {
-    enum { SHORT = 256 };
+    enum { SHORT = 256, LONG = 2048 };
     int64_t block = block_of_terms(terms);
+    const struct contract_indices *sets = contract->sets;
+    /* times a vector: rows are read once, and from memory long pieces of them come faster */
+    if (d->along && (sets[CONTRACT_M].size == 1 || sets[CONTRACT_N].size == 1) && terms >= LONG)
+        return LONG;
     double bytes = (double)d->columns * contract->element * SHORT;
-    bool again = contract->sets[CONTRACT_M].size >= 4 * (double)d->rows; /* and is read again */
+    bool again = sets[CONTRACT_M].size >= 4 * (double)d->rows; /* and is read again */
     bool fits = !d->along && again && bytes <= 0.75 * (double)contract->group->target->l1;
     return fits && terms >= 4 * SHORT ? SHORT : block;
 }

@@ -410,6 +410,18 @@ static double waiting(const struct skeleton_group *group, const struct plan_grou
     return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
 }
 
+/* Rows side by side have their results in a buffer first: cleared, read and written once more. */
+static double buffering(const struct skeleton_group *group, const struct plan_group *plan,
+                        const struct row_shape *shape)
+{
+    static const double passes = 2.5; /* at the rate of the second-level cache */
+    if (!plan_is(plan, "side", "across") || plan_is(plan, "columns", "no") ||
+        group->target->l2_rate <= 0)
+        return 0;
+    double seconds = passes * 4 * (double)shape->rows / group->target->l2_rate;
+    return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
+}
+
 static struct skeleton_cost row_predict(const struct skeleton_group *group,
                                         const struct plan_group *plan)
 {
@@ -426,6 +438,7 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
         shape.rows < group->target->threads)
         cost.seconds *= group->target->threads;
     cost.seconds = fmax(cost.seconds, waiting(group, plan, &shape));
+    cost.seconds += buffering(group, plan, &shape);
     return cost;
 }
 

@@ -22,6 +22,7 @@ struct seed {
     struct plan *plan;
     double seconds;
     char hash[65];
+    int ones; /* sizes that are 1 and that it knows, parameters apart */
 };
 
 struct seeds VECTOR(struct seed);
@@ -140,13 +141,19 @@ static void add_seed(const struct skeleton_program *program, struct seeds *seeds
             return;
     }
     seed.seconds = skeleton_predict(program, plan).seconds;
+    for (int i = 0; i < plan->fix_count; i++)
+        seed.ones += plan->fixes[i].value == 1 &&
+                     program->part->symbols[plan->fixes[i].symbol].kind != IR_SYMBOL_PARAMETER;
     vector_push(program->arena, seeds, seed);
 }
 
+/* Of two that are predicted alike, the one that knows rows of one element: the other gathers. */
 static int compare_seeds(const void *a, const void *b)
 {
-    double x = ((const struct seed *)a)->seconds, y = ((const struct seed *)b)->seconds;
-    return (x > y) - (x < y);
+    const struct seed *one = a, *other = b;
+    if (one->seconds != other->seconds)
+        return one->seconds > other->seconds ? 1 : -1;
+    return other->ones - one->ones;
 }
 
 static void sort_seeds(struct seeds *seeds)
@@ -234,6 +241,21 @@ static void fix_window(const struct skeleton_program *program, const struct ir_s
     }
 }
 
+/*
+ * Of rows of one element, neighbouring rows are neighbours in memory, and only a kernel that knows
+ * it reads them as such.
+ */
+static void fix_ones(const struct skeleton_program *program, bool *fixed)
+{
+    const struct ir_part *part = program->part;
+    for (int t = 0; t < part->tensor_count && !program->target->device; t++) {
+        int rank = part->tensors[t].rank;
+        const struct ir_size *size = rank > 1 ? part->tensors[t].dims[rank - 1] : NULL;
+        if (size && size->op == IR_SIZE_SYMBOL && program->binding->sizes[size->symbol] == 1)
+            fix_symbols(program, size, fixed);
+    }
+}
+
 static void fix_relied(const struct ir_size *size, bool *fixed)
 {
     if (size->op == IR_SIZE_SYMBOL)
@@ -244,8 +266,8 @@ static void fix_relied(const struct ir_size *size, bool *fixed)
     fix_relied(size->b, fixed);
 }
 
-/* The sizes that rewrites of the program rely on, and with `windows` those of windows, at what they
- * are. */
+/* The sizes that rewrites of the program rely on, and with `windows` those of windows and of rows
+ * of one element, at what they are. */
 static int find_fixes(const struct skeleton_program *program, bool windows,
                       const struct plan_fix **fixes)
 {
@@ -258,6 +280,8 @@ static int find_fixes(const struct skeleton_program *program, bool windows,
         fix_relied(part->zeros[i], fixed);
     for (int i = 0; windows && i < part->stage_count; i++)
         fix_window(program, &part->stages[i], fixed);
+    if (windows)
+        fix_ones(program, fixed);
     for (int i = 0; i < part->symbol_count; i++) {
         if (fixed[i])
             found[count++] = (struct plan_fix){i, program->binding->sizes[i]};

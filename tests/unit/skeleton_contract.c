@@ -356,26 +356,35 @@ TEST(window_inside)
         check_case(&WINDOWS[i], "window", "threads 1;lanes 4;");
 }
 
-/* What the seed for a product of these sizes decides, on a machine with vectors of 32 bytes. */
-static const char *seeded(int64_t rows, int64_t columns, int64_t terms, const char *key)
+/* A product of these sizes on a machine with vectors of 32 bytes, and the seed for it. */
+static struct skeleton_program *seed(int64_t rows, int64_t columns, int64_t terms, int threads,
+                                     struct plan **plan)
 {
     struct arena *arena = differ_arena();
     const struct ir_program *program = differ_parse(CASES[0].text);
-    struct skeleton_target target = {.name = "avx2",
-                                     .vector_bytes = 32,
-                                     .registers = 16,
-                                     .l1 = 32 << 10,
-                                     .l2 = 512 << 10,
-                                     .threads = 1};
+    struct skeleton_target *target = arena_new(arena, struct skeleton_target);
+    *target = (struct skeleton_target){.name = "avx2",
+                                       .vector_bytes = 32,
+                                       .registers = 16,
+                                       .l1 = 32 << 10,
+                                       .l2 = 512 << 10,
+                                       .threads = threads};
     const int64_t sizes[] = {rows, columns, terms};
     double scalars[1] = {0};
     struct error error = {0};
     struct ir_binding *binding = ir_bind(arena, program, sizes, scalars, &error);
-    struct plan *plans[1];
     CHECK(binding != NULL);
-    CHECK_INT(skeleton_seeds(skeleton_program_new(arena, program, binding, &target), plans, 1), 1);
-    CHECK(strcmp(plans[0]->groups[0].skeleton, "contract") == 0);
-    return plan_get(&plans[0]->groups[0], key);
+    struct skeleton_program *made = skeleton_program_new(arena, program, binding, target);
+    CHECK_INT(skeleton_seeds(made, plan, 1), 1);
+    CHECK(strcmp((*plan)->groups[0].skeleton, "contract") == 0);
+    return made;
+}
+
+static const char *seeded(int64_t rows, int64_t columns, int64_t terms, const char *key)
+{
+    struct plan *plan;
+    seed(rows, columns, terms, 1, &plan);
+    return plan_get(&plan->groups[0], key);
 }
 
 TEST(contract_seeds_of_avx2)
@@ -391,4 +400,18 @@ TEST(contract_seeds_of_avx2)
     CHECK_STR(seeded(2048, 2048, 700, "block.k"), "768");
     /* sums that hardly fill the wait for an addition */
     CHECK_STR(seeded(64, 4096, 256, "tile.m"), "6");
+}
+
+/* A thread that has many shares does them one after the other. */
+TEST(contract_more_shares_than_threads_are_not_cheaper)
+{
+    static const char *const keys[] = {"split.m", "split.n", "split.k"};
+    struct plan *first;
+    struct skeleton_program *program = seed(1024, 1024, 1024, 2, &first);
+    double seconds = skeleton_predict(program, first).seconds;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct plan *plan = plan_copy(differ_arena(), first);
+        plan_set(differ_arena(), &plan->groups[0], keys[i], "64");
+        CHECK(skeleton_predict(program, plan).seconds > 0.95 * seconds);
+    }
 }
