@@ -87,14 +87,13 @@ static void anchor_finalists(const struct judging *judging, const struct source 
 
 /* What binaries are made of does not outlive a batch: it is copied. */
 static bool judge_and_note(void *context, struct arena *arena, const struct source *const *kernels,
-                           struct plan *const *plans, int count, bool finalists,
+                           struct plan *const *plans, int count, enum search_care care,
                            struct search_judgement *judgements, struct error *error)
 {
     struct survey *survey = context;
-    if (!judging_judge(&survey->judging, arena, kernels, plans, count, finalists, judgements,
-                       error))
+    if (!judging_judge(&survey->judging, arena, kernels, plans, count, care, judgements, error))
         return false;
-    if (finalists)
+    if (care != SEARCH_CARE_USUAL)
         anchor_finalists(&survey->judging, kernels, count, judgements);
     for (int i = 0; i < count; i++) {
         const struct search_judgement *judgement = &judgements[i];

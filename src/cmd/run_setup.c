@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "cmd/run.h"
+#include "machine/machine.h"
+#include "os/lock.h"
 
 /* ---- options ---- */
 
@@ -81,8 +83,12 @@ static bool take_options(struct run_request *request, struct invocation *invocat
     request->options.no_experience = option_given(invocation, "no-experience");
     request->options.seed = seed > 0 ? (uint64_t)seed : (uint64_t)time(NULL);
     request->judging.arena = invocation->arena;
-    request->judging.options = (struct judge_options){
-        .threads = (int)threads, .time_seconds = seconds, .only_case = -1, .only_draw = -1};
+    request->judging.options = (struct judge_options){.threads = (int)threads,
+                                                      .time_seconds = seconds,
+                                                      .brief = true,
+                                                      .hasty = true,
+                                                      .only_case = -1,
+                                                      .only_draw = -1};
     for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
         vector_push(invocation->arena, &names, name);
     if (names.count) {
@@ -194,13 +200,46 @@ static bool check_words(struct invocation *invocation)
     return true;
 }
 
+static void say_waiting(void *invocation)
+{
+    output_note(invocation, "another smelt is timing on this machine; waiting for it");
+}
+
+/*
+ * Plans are made, and what bounds them is said, by what the machine was measured to do. Where
+ * nobody has measured it, a search that has the time does so first, in two seconds; what fails here
+ * is not needed.
+ */
+static void measure_machine(const struct run_request *request, struct invocation *invocation)
+{
+    static const double least_budget = 20;
+    const char *target = option_value(invocation, "target");
+    struct machine machine;
+    struct rates now, best;
+    struct error ignored = {0};
+    enum machine_kept before;
+    if (request->options.budget.seconds < least_budget || (target && strcmp(target, "cpu") != 0))
+        return;
+    machine_describe(&machine, "");
+    if (machine_rates_load(invocation->arena, &machine, &now) == MACHINE_KEPT_GOOD)
+        return;
+    output_note(invocation, "measuring this machine once; smelt probe does it with more care");
+    int lock = lock_timing_begin(say_waiting, invocation);
+    bool good = machine_probe(&machine, &(struct machine_probe){.quick = true}, &now, &ignored);
+    lock_timing_end(lock);
+    if (good)
+        (void)machine_rates_keep(invocation->arena, &machine, &now, &best, &before, &ignored);
+}
+
 bool run_prepare(struct run_request *request, struct invocation *invocation)
 {
     struct planned *planned = &request->planned;
     struct search *search = &request->search;
     planned->request.invocation = invocation;
-    if (!check_words(invocation) || !take_options(request, invocation) || !planned_find(planned) ||
-        !planned_prepare(planned) || !planned_pins_concern(planned))
+    if (!check_words(invocation) || !take_options(request, invocation) || !planned_find(planned))
+        return false;
+    measure_machine(request, invocation);
+    if (!planned_prepare(planned) || !planned_pins_concern(planned))
         return false;
     if (planned->task->case_count == 0) {
         struct text line = text_new(invocation->arena);

@@ -33,6 +33,7 @@ struct entry {
 struct ahead {
     struct compiled *compiled;
     struct entry *entries;
+    bool *have; /* those that were asked for */
     int count, helper_count;
     pid_t helpers[HELPERS_MOST];
 };
@@ -96,7 +97,9 @@ static void leave_the_last_core(void)
 struct ahead *ahead_start(struct arena *arena, struct compiled *compiled, int count, int helpers)
 {
     struct ahead *ahead = arena_new(arena, struct ahead);
-    *ahead = (struct ahead){.compiled = compiled, .count = count};
+    *ahead = (struct ahead){.compiled = compiled,
+                            .have = arena_array(arena, (size_t)count + 1, sizeof *ahead->have),
+                            .count = count};
     size_t bytes = (size_t)count * sizeof *ahead->entries;
     if (helpers < 1)
         return ahead;
@@ -129,7 +132,7 @@ static bool any_helper_left(struct ahead *ahead)
     return false;
 }
 
-bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct error *error)
+static bool get(struct arena *arena, struct ahead *ahead, int number, struct error *error)
 {
     struct compiled *compiled = &ahead->compiled[number];
     struct entry *entry = ahead->entries ? &ahead->entries[number] : NULL;
@@ -147,6 +150,13 @@ bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct erro
     compiled->binary = entry->binary;
     compiled->output = arena_string(arena, entry->said);
     return true;
+}
+
+bool ahead_get(struct arena *arena, struct ahead *ahead, int number, struct error *error)
+{
+    if (!ahead->have[number])
+        ahead->have[number] = get(arena, ahead, number, error);
+    return ahead->have[number];
 }
 
 void ahead_stop(struct ahead *ahead)

@@ -26,6 +26,7 @@
 enum {
     WARM_BATCHES = 2, /* per launch, not counted */
     LEAST_TURNS = 5,
+    FEW_TURNS = 3, /* where there is no time for more */
     MOST_TURNS = 64,
     COST_ROUNDS = 3,
     CUT_ROUNDS = 2, /* before a loser may be left out */
@@ -33,12 +34,14 @@ enum {
     LONG_ROUNDS = 4,        /* that a cell of a device lives where calls are long: try_launch */
     FEW_ROUNDS = 4,         /* will do where many take many times the seconds there are, or where a
                              * baseline is far behind */
+    HASTY_ROUNDS = 3,       /* the least in haste */
     OVERTIME = 4,           /* so many times */
     DRAWN_ROOM = 512 << 20, /* bytes of the slots of a batch, where a device makes the inputs */
 };
 
 static const double cut_ratio = 1.3; /* slower than the leader by at least this, with certainty */
-static const double rest_ratio = 3;  /* a baseline that is so much slower is known well enough */
+static const double hasty_ratio = 1.03; /* the same in haste */
+static const double rest_ratio = 3;     /* a baseline that is so much slower is known well enough */
 /*
  * Of the fastest contestant's batches in a round, at least. Launching takes some 2 ms of each, and
  * what differs from launch to launch only more launches make up for; but how low the low end of a
@@ -50,9 +53,11 @@ static const double batch_seconds = 3e-4; /* the length of one of them where the
 static const double fair_seconds = 0.4;   /* after which somebody without patience is content */
 static const double fair_width = 0.04;    /* with an interval of this width */
 static const double small_share = 0.1;    /* of a batch: what starting costs, if not to follow */
-static const double most_cost = 0.9;  /* of a batch: more is a disturbance of the empty kernel's */
-static const double long_call = 5e-5; /* on a device: no longer a matter of where things lie */
-static const double slow_call = 0.1;  /* so long that one makes a round */
+static const double most_cost = 0.9;   /* of a batch: more is a disturbance of the empty kernel's */
+static const double long_call = 5e-5;  /* on a device: no longer a matter of where things lie */
+static const double slow_call = 0.1;   /* so long that one makes a round */
+static const double hasty_call = 1e-3; /* so long that one warms up, in haste */
+static const double hasty_turn = 5e-3; /* so long that two are enough */
 
 /* The contest as it goes on. The last seat is the empty kernel's. */
 struct round {
@@ -67,9 +72,12 @@ struct round {
     bool seated[CONTEST_MAX + 1]; /* takes part in this round */
     double seconds[CONTEST_MAX + 1][MOST_TURNS];
     double device[CONTEST_MAX + 1][MOST_TURNS]; /* the same by the clock of the device */
-    int number, calls, turns;
-    double call_seconds; /* of the fastest contestant, in the round before */
-    double cost;         /* of starting and stopping, in this round */
+    int number, calls, turns, turn;
+    int turns_of[CONTEST_MAX + 1]; /* the first so many of them are its own */
+    bool hasty;
+    bool behind[CONTEST_MAX + 1]; /* in haste: so far that one turn will do */
+    double call_seconds;          /* of the fastest contestant, in the round before */
+    double cost;                  /* of starting and stopping, in this round */
     double costs[CONTEST_MOST_ROUNDS];
     bool cost_is_small; /* so that it was measured often enough */
     double start;       /* when the first began */
@@ -99,8 +107,6 @@ int contest_slots(const struct contest *contest)
     const struct ir_part *part = contest->binding->part;
     if (contest->sampling && contest->empty_device)
         return clamp(DRAWN_ROOM / call_bytes(contest->binding), 1, CELL_MAX_DRAWN_SLOTS);
-    if (contest->sampling)
-        return 1; /* for want of memory */
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     double room = cache > 0 ? (double)cache / 2 : 512 << 10;
     if (contest->cold)
@@ -109,7 +115,8 @@ int contest_slots(const struct contest *contest)
     double most = CELL_MAX_REGIONS / (part->input_count + part->output_count + 1);
     if (most > CELL_MAX_SLOTS)
         most = CELL_MAX_SLOTS;
-    return fits < 2 ? 2 : fits > most ? (int)most : (int)fits;
+    int least = contest->sampling ? 1 : 2; /* memory may be scarce then */
+    return clamp(fits, least, (int)most);
 }
 
 /* ---- what is written down ---- */
@@ -244,7 +251,8 @@ static bool play_turn(struct round *round, int calls, bool counts, double *secon
     shuffle(round->random, order, count);
     for (int i = 0; i < count; i++) {
         int c = order[i];
-        if (!round->seated[c] || round->seats[c].worker <= 0)
+        bool waits = counts ? round->turn >= round->turns_of[c] : round->behind[c];
+        if (!round->seated[c] || round->seats[c].worker <= 0 || waits)
             continue;
         double start = clock_seconds();
         if (!seat_play(&round->seats[c], calls, counts))
@@ -268,7 +276,7 @@ static void survey(const struct round *round, const double *seconds, double *fas
     *fastest = INFINITY;
     *all = 0;
     for (int c = 0; c < round->contest->count; c++)
-        if (round->seated[c] && !round->contest->contestants[c].command) {
+        if (round->seated[c] && !round->contest->contestants[c].command && !round->behind[c]) {
             *fastest = fmin(*fastest, seconds[c]);
             *all += seconds[c];
         }
@@ -293,6 +301,22 @@ static bool try_calls(struct round *round, int calls, double *least)
 }
 
 /*
+ * By the calls of the first trial: haste is for calls that take long, and for those with threads,
+ * beside which nothing else is done. With one thread short ones are timed while others are
+ * compiled, and that takes longer.
+ */
+static void settle_haste(struct round *round, const double *seconds)
+{
+    static const double far = 3, long_enough = 1e-4;
+    const struct contest *contest = round->contest;
+    double fastest, all;
+    survey(round, seconds, &fastest, &all);
+    round->hasty = contest->hasty && (contest->threads > 1 || round->call_seconds > long_enough);
+    for (int c = 0; round->hasty && c < contest->count; c++)
+        round->behind[c] = seconds[c] > far * fastest;
+}
+
+/*
  * First one call, which is not warm and may be slow; from it, how many make a batch; from a batch,
  * how many turns make a round.
  */
@@ -305,23 +329,29 @@ static bool warm_up(struct round *round)
             if (!try_calls(round, trial, seconds))
                 return false;
             survey(round, seconds, &fastest, &all);
+            round->call_seconds = fastest / trial;
             double cost = fmin(seconds[contest->count], most_cost * fastest);
             round->calls =
                 clamp(batch_seconds / ((fastest - cost) / trial), 1, round->buffers.slots);
             if (round->calls <= 4 * trial)
                 break;
         }
+        settle_haste(round, seconds);
     }
-    int warm = round->call_seconds > slow_call ? 1 : WARM_BATCHES;
+    bool short_warm = round->call_seconds > (round->hasty ? hasty_call : slow_call);
+    int warm = short_warm ? 1 : WARM_BATCHES;
     for (int b = 0; b < warm; b++)
         if (!play_turn(round, round->calls, false, seconds, NULL))
             return false;
     survey(round, seconds, &fastest, &all);
     double share = contest->seconds / CONTEST_LEAST_ROUNDS;
     double length = round->number < CONTEST_LEAST_ROUNDS ? round_seconds : late_round_seconds;
-    round->turns = clamp(length / fastest, LEAST_TURNS, MOST_TURNS);
+    int few = fastest > slow_call ? 1 : round->hasty && fastest > hasty_turn ? 2 : FEW_TURNS;
+    round->turns = clamp(length / fastest, round->hasty ? few : LEAST_TURNS, MOST_TURNS);
     if (round->turns * all > share)
-        round->turns = clamp(share / all, fastest > slow_call ? 1 : LEAST_TURNS - 2, round->turns);
+        round->turns = clamp(share / all, few, round->turns);
+    for (int c = 0; c <= contest->count; c++)
+        round->turns_of[c] = round->behind[c] ? 1 : round->turns;
     return true;
 }
 
@@ -333,8 +363,8 @@ static void settle_cost(struct round *round)
         double fastest = INFINITY;
         for (int c = 0; c < empty; c++)
             if (round->seated[c] && !round->contest->contestants[c].command)
-                fastest = fmin(fastest, interval_low(round->seconds[c], round->turns));
-        round->costs[round->number] = interval_low(round->seconds[empty], round->turns);
+                fastest = fmin(fastest, interval_low(round->seconds[c], round->turns_of[c]));
+        round->costs[round->number] = interval_low(round->seconds[empty], round->turns_of[empty]);
         round->cost = statistics_median(round->costs, (size_t)round->number + 1);
         round->cost_is_small =
             round->number + 1 >= COST_ROUNDS && round->cost < small_share * fastest;
@@ -351,13 +381,14 @@ static void settle_cost(struct round *round)
 static double lap_of(const struct round *round, int c)
 {
     static const double share = 0.1, slack = 30e-6;
-    double low = interval_low(round->seconds[c], round->turns);
+    int turns = round->turns_of[c];
+    double low = interval_low(round->seconds[c], turns);
     double host = low - fmin(round->cost, most_cost * low);
     const struct launch_device *device = round->contest->empty_device;
     bool told = device && device->target->sure_clock;
-    for (int t = 0; told && t < round->turns; t++)
+    for (int t = 0; told && t < turns; t++)
         told = round->device[c][t] > 0;
-    double own = told ? interval_low(round->device[c], round->turns) : 0;
+    double own = told ? interval_low(round->device[c], turns) : 0;
     if (told && host <= own * (1 + share) + slack)
         host = own;
     return fmax(host / round->calls, 1e-10);
@@ -368,8 +399,8 @@ static double noise_of(const struct round *round, int c)
 {
     if (round->contest->contestants[c].command)
         return 0;
-    double usual = statistics_median(round->seconds[c], (size_t)round->turns);
-    return usual / interval_low(round->seconds[c], round->turns) - 1;
+    double usual = statistics_median(round->seconds[c], (size_t)round->turns_of[c]);
+    return usual / interval_low(round->seconds[c], round->turns_of[c]) - 1;
 }
 
 static void score(struct round *round, double *laps)
@@ -424,6 +455,7 @@ static bool play_round(struct round *round)
         return false;
     for (int t = 0; t < round->turns; t++) {
         double seconds[CONTEST_MAX + 1] = {0}, device[CONTEST_MAX + 1] = {0};
+        round->turn = t;
         if (!play_turn(round, round->calls, true, seconds, device))
             return false;
         for (int c = 0; c <= round->contest->count; c++) {
@@ -490,7 +522,9 @@ static double take_stock(const struct round *round)
         struct interval ratio = contest_ratio(standings, c, best);
         if (may_leave(round, c) &&
             interval_is_behind(standings[c].ratios[best], standings[c].rounds,
-                               c < contest->judged ? cut_ratio : rest_ratio))
+                               c >= contest->judged ? rest_ratio
+                               : round->hasty       ? hasty_ratio
+                                                    : cut_ratio))
             standings[c].cut = true, standings[c].ahead = best;
         else
             widest = fmax(widest, ratio.high / ratio.low - 1);
@@ -554,7 +588,9 @@ static void play_rounds(struct round *round)
         double spent = clock_seconds() - round->start - round->outside;
         bool enough = width <= contest->width ||
                       (!contest->patient && spent > fair_seconds && width <= fair_width);
-        int least = spent > OVERTIME * contest->seconds ? FEW_ROUNDS : CONTEST_LEAST_ROUNDS;
+        int least = round->hasty                          ? HASTY_ROUNDS
+                    : spent > OVERTIME * contest->seconds ? FEW_ROUNDS
+                                                          : CONTEST_LEAST_ROUNDS;
         if (is_settled(round) || (round->number >= least && (enough || spent > contest->seconds)))
             break;
     }

@@ -40,6 +40,7 @@ struct contest {
     double call_seconds; /* for one call before it counts as hung */
     double width;        /* of the interval of the ratio, relative: stop when narrower */
     bool patient;        /* all seconds may be used for that; else less will do after half of one */
+    bool hasty;          /* few rounds: the best of many contests meet once more */
     uint64_t seed;
     FILE *samples; /* where all that is measured is written down; NULL: nowhere */
 };

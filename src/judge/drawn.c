@@ -120,6 +120,7 @@ struct drawn *drawn_make(struct arena *arena, const struct task_case *task_case,
     *drawn = (struct drawn){.binding = binding,
                             .recipe = *recipe,
                             .draw_count = draw_count,
+                            .input_count = binding->part->input_count,
                             .drawings = arena_array(arena, draws, sizeof *drawn->drawings),
                             .views = arena_array(arena, draws, sizeof *drawn->views),
                             .view_bytes = arena_array(arena, draws, sizeof *drawn->view_bytes)};
@@ -153,7 +154,7 @@ void drawn_close(struct drawn *drawn)
     if (!drawn)
         return;
     for (int d = 0; d < drawn->draw_count; d++)
-        for (int i = 0; i < drawn->binding->part->input_count; i++)
+        for (int i = 0; i < drawn->input_count; i++) /* who it was made for may be gone */
             if (drawn->views[d][i] && drawn->drawings[d][i].stride)
                 munmap(drawn->views[d][i], round_page(drawn->view_bytes[d][i]));
     if (drawn->file)

@@ -26,7 +26,7 @@ struct drawn {
         bool turns;                              /* windows may begin elsewhere than at 0 */
         uint64_t seed;
     } recipe; /* who follows it makes the same */
-    int draw_count, descriptor;
+    int draw_count, input_count, descriptor;
     char *file;
     size_t bytes;
     struct cell_drawing (*drawings)[CELL_MAX_TENSORS]; /* per draw; they start at 0 */

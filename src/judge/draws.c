@@ -121,6 +121,28 @@ static bool evaluate(struct arena *arena, const struct ir_binding *binding,
                 : oracle_interpret(arena, binding, inputs, outputs, &options, error);
 }
 
+/*
+ * Values of [0, 1) for many elements, sixteen bits each: by how much an input is moved need not be
+ * drawn finely, and drawing it with care would take longer than all that is done with it.
+ */
+struct scatter {
+    uint64_t seed, bits;
+};
+
+static struct scatter scatter_new(struct random *random)
+{
+    return (struct scatter){.seed = random_u64(random)};
+}
+
+static double scatter_at(struct scatter *scatter, int64_t element)
+{
+    if (element % 4 == 0)
+        scatter->bits = hash_mix(scatter->seed, (uint64_t)element);
+    double value = (double)(scatter->bits & 0xffff) * 0x1p-16;
+    scatter->bits >>= 16;
+    return value;
+}
+
 /* Every float input moved by about a unit of the class. By how much differs from value to value:
  * moved by equal amounts, like terms that cancel would seem to take no harm from rounding. */
 static struct array *disturb(struct arena *arena, const struct ir_part *part,
@@ -132,8 +154,9 @@ static struct array *disturb(struct arena *arena, const struct ir_part *part,
         if (!inputs[i].floats)
             continue;
         array_alloc(arena, &moved[i]);
+        struct scatter scatter = scatter_new(random);
         for (int64_t k = 0; k < inputs[i].count; k++) {
-            double by = 2 * random_uniform(random) - 1;
+            double by = 2 * scatter_at(&scatter, k) - 1;
             by += by < 0 ? -0.5 : 0.5;
             moved[i].floats[k] = inputs[i].floats[k] * (1 + unit * by);
         }
@@ -212,7 +235,7 @@ static bool make_limits(struct arena *arena, const struct ir_binding *binding,
 enum { NEAR_DRAWS = 8, NEAR_ELEMENTS = 32 };
 
 static bool look_near(const struct ir_binding *binding, struct oracle_code *code,
-                      const struct plain *plain, struct draw *draw, bool directed,
+                      const struct plain *plain, struct draw *draw, enum directed directed,
                       struct random *random, struct error *error)
 {
     const struct ir_part *part = binding->part;
@@ -231,13 +254,15 @@ static bool look_near(const struct ir_binding *binding, struct oracle_code *code
             if (!draw->inputs[i].floats)
                 continue;
             array_alloc(&own, &near.inputs[i]);
+            struct scatter scatter = scatter_new(random);
             for (int64_t k = 0; k < near.inputs[i].count; k++)
                 near.inputs[i].floats[k] =
                     dtype_round(near.inputs[i].dtype,
-                                draw->inputs[i].floats[k] * (1 - 0.25 * random_uniform(random)));
+                                draw->inputs[i].floats[k] * (1 - 0.25 * scatter_at(&scatter, k)));
         }
         good = evaluate(&own, binding, code, near.inputs, near.expected, error) &&
-               plain_raise_limits(plain, binding, &near, true, directed, error);
+               plain_raise_limits(plain, binding, &near, true,
+                                  directed == DIRECTED_WORST ? directed : DIRECTED_NOT, error);
     }
     arena_release(&own);
     return good;
@@ -296,7 +321,7 @@ bool draw_make(struct arena *arena, const struct task *task, const struct task_c
     if (!evaluate(arena, binding, code, draw->inputs, draw->expected, error) ||
         !make_limits(arena, binding, code, &rule, draw, &random, error))
         return false;
-    bool directed = rule.bits >= ORACLE_BITS;
+    enum directed directed = directed_choose(task_case->program, binding, rule.bits);
     if (!plain_raise_limits(plain, binding, draw, false, directed, error) ||
         (rule.bits && !look_near(binding, code, plain, draw, directed, &random, error)))
         return false;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 #include "judge/reference.h"
+#include "judge/refresh.h"
 #include "judge/rival.h"
 #include "os/os.h"
 
@@ -108,6 +109,10 @@ static void session_run(void *context)
     }
     if (!session->ahead)
         good = start_compiling(session);
+    /* Threads of a kernel wait for each other in loops: beside a compiler that takes ten times as
+     * long. */
+    for (int i = 0; good && options->threads > 1 && i < session->count; i++)
+        good = ahead_get(session->arena, session->ahead, i, session->error);
     const struct target *target = session->count > 0 ? device_target(session->sources[0]) : NULL;
     if (good && target)
         rival_announce(session->arena, session->task, options, target);
@@ -127,6 +132,9 @@ static void session_run(void *context)
 
 void judge_draws_release(struct judge_draws *draws)
 {
+    for (int i = 0; draws->cases && i < draws->task->case_count; i++)
+        if (draws->cases[i].pool)
+            drawn_close(draws->cases[i].pool->drawn);
     arena_release(&draws->arena);
     *draws = (struct judge_draws){0};
 }

@@ -75,11 +75,18 @@ struct judge_options {
     double time_seconds;          /* for timing one case; 0: 3 */
     const char *const *baselines; /* "plain", "kernel:FILE.c"; ends with NULL; NULL: plain */
     int64_t memory;               /* most bytes to take; 0: four fifths of what there is */
-    const char *keep;             /* folder for the arrays of a failing draw, or NULL */
-    const char *samples;          /* file for every time that is measured, or NULL */
-    bool count;    /* with counters of the processor, where there are any: verdict.counts */
-    bool sanitize; /* on devices: look for races and the like where results are wrong, too */
-    bool inspect;  /* look at what the compiler made of kernels: verdict.binary */
+    /*
+     * Cases that take more than a moment to evaluate whole are checked at sampled elements, where
+     * single elements can be evaluated: for whoever judges many kernels, and the best of them once
+     * more without it.
+     */
+    bool brief;
+    bool hasty;          /* few rounds of timing: the same for times, which are less sure then */
+    const char *keep;    /* folder for the arrays of a failing draw, or NULL */
+    const char *samples; /* file for every time that is measured, or NULL */
+    bool count;          /* with counters of the processor, where there are any: verdict.counts */
+    bool sanitize;       /* on devices: look for races and the like where results are wrong, too */
+    bool inspect;        /* look at what the compiler made of kernels: verdict.binary */
     /*
      * With inspect: asked once a kernel is compiled, before it runs. True: whoever asks knows what
      * comes of this binary, and the kernel is not judged (verdict.known). NULL: all are judged.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "judge/reference.h"
+#include "judge/sample.h"
 #include "judge/sanitizer.h"
 #include "os/os.h"
 
@@ -199,6 +200,22 @@ static bool check_whole(struct judging *judging, struct checking *checking,
     return launch_check(&launch, &checking->result, judging->error);
 }
 
+/* Where draws are shared, so are those of a sampled case, unless they are large. */
+static bool share_samples(struct judging *judging, const struct checking *checking,
+                          const struct room *room, struct sampling *sampling)
+{
+    bool large = 4 * ir_bytes(checking->binding) > 0.25 * (double)room->limit;
+    if (!judging->options->draws || checking->number >= judging->task->case_count || large ||
+        sampling->device || sampling->only_draw >= 0)
+        return true;
+    struct judge_drawn *drawn = &judging->draws->cases[checking->number];
+    if (!drawn->sampled)
+        drawn->sampled =
+            sample_share(sampling, checking->binding, &judging->draws->arena, judging->error);
+    sampling->shared = drawn->sampled;
+    return drawn->sampled != NULL;
+}
+
 /* Elements chosen after each call: see sample.c. */
 static bool check_sampled(struct judging *judging, struct checking *checking,
                           const struct room *room, const struct reference *reference)
@@ -220,12 +237,13 @@ static bool check_sampled(struct judging *judging, struct checking *checking,
         .memory = room->slice,
         .only_draw = judging->options->only_draw,
         .device = judging->compiled->target != NULL,
+        .brief = judging->options->brief,
         .reference = reference,
     };
     struct launch launch = make_launch(judging, checking, true);
     launch.sampling = &sampling;
-    bool good =
-        error->code == ERROR_NONE && launch_check(&launch, &checking->result, judging->error);
+    bool good = error->code == ERROR_NONE && share_samples(judging, checking, room, &sampling) &&
+                launch_check(&launch, &checking->result, judging->error);
     oracle_slice_close(slice);
     oracle_slice_close(plain);
     return good;
@@ -356,13 +374,13 @@ static bool judge_case(struct judging *judging, const struct task_case *task_cas
                                                  : NULL;
     if (!plain)
         return false;
-    int64_t limit = room_limit(judging->options);
     int64_t plain_bytes = plain_scratch(plain, checking.binding->sizes);
     int draws = draw_count(task_case);
     struct room room =
         judging->compiled->target
-            ? room_plan_device(checking.binding, plain_bytes, draws, limit)
-            : room_plan(checking.binding, scratch_of(&checking), plain_bytes, draws, limit);
+            ? room_plan_device(checking.binding, plain_bytes, draws, judging->options)
+            : room_plan(checking.binding, scratch_of(&checking), plain_bytes, draws,
+                        judging->options);
     if (room.way == ROOM_NONE) {
         out->refused = room_explain(arena, &room);
         return true;

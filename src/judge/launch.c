@@ -413,7 +413,7 @@ static bool check_draw(struct worker *worker, int draw)
         worst = comparison.worst;
         if (comparison.outcome != OUTCOME_OK)
             return explain_mismatch(worker, slot, draw, slot > 0);
-        hashes[slot] = worker_output_hash(worker, slot);
+        hashes[slot] = worker->launch->deterministic ? worker_output_hash(worker, slot) : 0;
     }
     if (worker->launch->deterministic && hashes[0] != hashes[1])
         return worker_fail(worker, OUTCOME_UNSTABLE, NOT_DETERMINISTIC);
@@ -450,7 +450,7 @@ static bool check_sampled_draw(struct worker *worker, int number, int side)
     if (number > 0 || !worker->launch->deterministic)
         return true;
     if (!worker->drawn)
-        hash = worker_output_hash(worker, 0);
+        hash = worker_output_hash(worker, sample_slot(worker, side));
     else if (!worker_hash_some(worker, &hash))
         return false;
     if (side == 1 && hash != worker->result->hash)
@@ -459,17 +459,25 @@ static bool check_sampled_draw(struct worker *worker, int number, int side)
     return true;
 }
 
+/* The first draw on both sides, the others in turns. */
+static bool is_of_side(int number, int side)
+{
+    return number == 0 || number % 2 == side;
+}
+
 /*
- * One cell of a sampled case: the first draw, and every other one of the rest. There is room for
- * one set of buffers only, so one worker follows the other. On a device one does all.
+ * One cell of a sampled case: the first draw, and every other one of the rest. There may be room
+ * for one set of buffers only, so one worker follows the other; where draws are shared there is
+ * more, and one worker does both sides. On a device one does all.
  */
 static void work_sampled(const struct launch *launch, const char *runner, int side,
                          struct launch_result *result)
 {
     const struct sampling *sampling = launch->sampling;
     const struct ir_part *part = launch->binding->part;
+    bool both = sampling->shared != NULL;
     struct worker worker = {
-        .launch = launch, .part = part, .result = result, .slots = 1, .side = side};
+        .launch = launch, .part = part, .result = result, .slots = both ? 2 : 1, .side = side};
     if (launch->device)
         worker.drawn = drawn_bytes(sampling->task_case, launch->binding, 1, false);
     result->outcome = OUTCOME_JUDGE_FAULT;
@@ -481,10 +489,11 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
         worker.control->drawn.used = worker.drawn > 0;
     good = good && worker_start_cell(&worker, runner);
     for (int n = 0; good && draw_sampled(sampling->task_case, n, NULL) >= 0; n++) {
-        bool others = n > 0 && n % 2 == side && !worker.drawn;
-        if (others || (sampling->only_draw >= 0 && sampling->only_draw != n))
+        if (sampling->only_draw >= 0 && sampling->only_draw != n)
             continue;
-        good = check_sampled_draw(&worker, n, side);
+        for (int s = both ? 0 : side; good && s <= (both ? 1 : side); s++)
+            if (worker.drawn || is_of_side(n, s))
+                good = check_sampled_draw(&worker, n, s);
     }
     if (good && worker.drawn && sampling->only_draw <= 0)
         good = check_sampled_draw(&worker, 0, 1); /* once more, over other rubbish */
@@ -605,7 +614,8 @@ bool launch_check(const struct launch *launch, struct launch_result *result, str
     struct launch own = *launch;
     own.resident = NULL;
     bool alive = run_resident(launch, runner, shared) || run_worker(&own, runner, 0, shared);
-    bool other_side = launch->sampling && !launch->device; /* whose guards are on both */
+    bool other_side = launch->sampling && !launch->sampling->shared &&
+                      !launch->device; /* whose guards are on both */
     if (alive && other_side && shared->outcome == OUTCOME_OK)
         alive = run_worker(&own, runner, 1, shared);
     *result = *shared;

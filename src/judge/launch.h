@@ -82,6 +82,8 @@ bool worker_gaps_intact(struct worker *worker, int slot);
 
 /* One draw of a sampled case, in the only slot: see sample.c. */
 bool sample_check_draw(struct worker *worker, int number, int side);
+/* Where the buffers of a side lie. */
+int sample_slot(const struct worker *worker, int side);
 
 /* The path of smelt-cell; NULL when it is not found. */
 const char *launch_find_runner(struct arena *arena);

@@ -100,7 +100,7 @@ static void even_out(double *changes, int64_t count, double share, bool all)
         for (int64_t i = start; i < end; i++)
             if (changes[i] > 0)
                 moving[found++] = changes[i];
-        double least = found > 2 ? share * statistics_median(moving, found) : 0;
+        double least = found > 2 ? share * statistics_median_in_place(moving, found) : 0;
         for (int64_t i = start; i < end; i++)
             if (all || changes[i] > 0)
                 changes[i] = fmax(changes[i], least);

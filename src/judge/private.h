@@ -97,13 +97,17 @@ const struct plain *yardstick_get(struct arena *arena, struct yardstick *yardsti
                                   const struct ir_program *program, struct error *error);
 /* Bytes of scratch it takes at these sizes. */
 int64_t plain_scratch(const struct plain *plain, const int64_t *sizes);
+/* Whether its steps are rounded up and down, too, and who is allowed what it is off by then: nobody
+ * else, or all elements the worst (directed.c). */
+enum directed { DIRECTED_NOT, DIRECTED_EACH, DIRECTED_WORST };
+enum directed directed_choose(const struct ir_program *program, const struct ir_binding *binding,
+                              int bits);
 /*
  * Allows twice the plain kernel's worst error over this draw, wherever that is more. False when it
- * could not be run: without it an honest kernel may look inaccurate. In the class of the oracle's
- * own arithmetic (`directed`) it is run with its results rounded up and down, too.
+ * could not be run: without it an honest kernel may look inaccurate.
  */
 bool plain_raise_limits(const struct plain *plain, const struct ir_binding *binding,
-                        struct draw *draw, bool near, bool directed, struct error *error);
+                        struct draw *draw, bool near, enum directed directed, struct error *error);
 /* The same for one output, given what the plain kernel made of it, in the output's type. */
 void plain_raise_output(const struct array *expected, const char *bytes, double *limits);
 
@@ -147,8 +151,10 @@ enum { TIMING_DRAWS = 2 };
 struct judge_drawn {
     bool made;
     struct draw draws[JUDGE_MAX_DRAWS];
+    struct sample_shared *sampled; /* instead, of a case that is sampled; NULL: not made */
     bool timing_made;
     struct draw timing[TIMING_DRAWS];
+    struct refresh_pool *pool; /* instead, of a case that is sampled; NULL: not made */
 };
 
 /* Makes one of the draws of a case; false with an error when memory or the oracle fails. */
@@ -227,12 +233,11 @@ struct room { /* how a case is judged */
     int64_t whole, sampled, limit; /* bytes either way takes, and what may be used */
     int64_t slice;                 /* sampled: bytes for what elements depend on */
 };
-int64_t room_limit(const struct judge_options *options);
 struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t plain_scratch,
-                      int draws, int64_t limit);
+                      int draws, const struct judge_options *options);
 /* The same on a device, whose memory is its own: what is large is sampled. */
 struct room room_plan_device(const struct ir_binding *binding, int64_t plain_scratch, int draws,
-                             int64_t limit);
+                             const struct judge_options *options);
 /* "takes at least 34 GiB of memory, and 18 GiB may be used" */
 const char *room_explain(struct arena *arena, const struct room *room);
 /* Before anything else: says which cases do not fit; false when none does. */
@@ -292,10 +297,12 @@ struct sampling {
     const struct oracle_slice *slice, *plain; /* NULL: the interpreter; no plain kernel */
     struct limit_rule rule;
     uint64_t seed;
-    int64_t memory;                    /* for what elements depend on */
-    int only_draw;                     /* -1: all */
-    bool device;                       /* makes inputs for itself: see drawn.h */
-    const struct reference *reference; /* on the device: reference.h; NULL: the processor's */
+    int64_t memory;                     /* for what elements depend on */
+    int only_draw;                      /* -1: all */
+    bool device;                        /* makes inputs for itself: see drawn.h */
+    bool brief;                         /* fewer elements, where one takes long */
+    const struct reference *reference;  /* on the device: reference.h; NULL: the processor's */
+    const struct sample_shared *shared; /* made before, per draw: sample.h; NULL: after each call */
 };
 
 /* ---- launching (launch.c) ---- */

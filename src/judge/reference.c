@@ -425,7 +425,6 @@ static bool is_believed(struct arena *arena, struct reference *reference,
                         const struct reference_case *wanted, const char *said, struct error *error)
 {
     const char *question = question_of(arena, reference, said);
-    int64_t limit = room_limit(wanted->options);
     int agreed = choice_recall(arena, question, 2) == 1 ? 1 : 0;
     for (int i = 0; !agreed && i < wanted->task->case_count; i++) {
         const struct task_case *small = &wanted->task->cases[i];
@@ -435,7 +434,7 @@ static bool is_believed(struct arena *arena, struct reference *reference,
             ir_bind(arena, small->program, small->sizes, small->scalars, error);
         if (!binding)
             return false;
-        if (room_plan_device(binding, 0, draw_count(small), limit).way != ROOM_WHOLE)
+        if (room_plan_device(binding, 0, draw_count(small), wanted->options).way != ROOM_WHOLE)
             continue;
         if (!agrees(reference, wanted, small, error))
             return false;

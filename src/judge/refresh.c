@@ -39,6 +39,16 @@ static double loosest_limit(const struct draw *draw, int output)
     return 2 * loosest;
 }
 
+static double largest_value(const struct draw *draw, int output)
+{
+    const struct array *expected = &draw->expected[output];
+    double largest = 0;
+    for (int64_t i = 0; expected->floats && i < expected->count; i++)
+        if (isfinite(expected->floats[i]))
+            largest = fmax(largest, fabs(expected->floats[i]));
+    return largest;
+}
+
 /* The array and its first elements once more, as a kernel sees it. */
 static char *extend(struct arena *arena, const struct array *array, int64_t more)
 {
@@ -62,7 +72,8 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
                                   .draw_count = draw_count,
                                   .memory = oracle_memory_available() / 2,
                                   .encoded = arena_array(arena, count, sizeof *pool->encoded),
-                                  .limits = arena_array(arena, count, sizeof *pool->limits)};
+                                  .limits = arena_array(arena, count, sizeof *pool->limits),
+                                  .largest = arena_array(arena, count, sizeof *pool->largest)};
     for (int i = 0; i < part->input_count; i++) {
         int64_t elements = draws[0].inputs[i].count;
         unsigned properties = part->tensors[part->inputs[i]].properties;
@@ -73,8 +84,10 @@ struct refresh_pool *refresh_pool_make(struct arena *arena, const struct ir_bind
             pool->encoded[d][i] = extend(arena, &draws[d].inputs[i], pool->turns[i] - 1);
     }
     for (int d = 0; d < draw_count; d++)
-        for (int o = 0; o < part->output_count; o++)
+        for (int o = 0; o < part->output_count; o++) {
             pool->limits[d][o] = loosest_limit(&draws[d], o);
+            pool->largest[d][o] = largest_value(&draws[d], o);
+        }
     return pool;
 }
 
@@ -83,12 +96,8 @@ static struct array *shapes_of(struct arena *arena, const struct ir_binding *bin
                                const int *tensors, int count)
 {
     struct array *arrays = arena_array(arena, (size_t)count + 1, sizeof *arrays);
-    for (int i = 0; i < count; i++) {
-        const struct ir_tensor *tensor = &binding->part->tensors[tensors[i]];
-        arrays[i] =
-            (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
-        arrays[i].count = ir_tensor_shape(binding, tensors[i], arrays[i].dims);
-    }
+    for (int i = 0; i < count; i++)
+        arrays[i] = sample_shape(binding, tensors[i]);
     return arrays;
 }
 
@@ -96,17 +105,19 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
                                        const struct sampling *sampling, uint64_t seed,
                                        struct error *error)
 {
-    enum { POINTS = 48 };
+    enum { POINTS = 48, BRIEF_POINTS = 16 };
     struct drawn_recipe recipe = {.draw_count = TIMING_DRAWS, .turns = true, .seed = seed};
     const struct ir_part *part = binding->part;
     struct refresh_pool *pool = arena_new(arena, struct refresh_pool);
     struct draw *draws = arena_array(arena, TIMING_DRAWS, sizeof *draws);
-    *pool = (struct refresh_pool){.binding = binding,
-                                  .draws = draws,
-                                  .draw_count = TIMING_DRAWS,
-                                  .sampling = sampling,
-                                  .memory = sampling->memory,
-                                  .limits = arena_array(arena, TIMING_DRAWS, sizeof *pool->limits)};
+    *pool =
+        (struct refresh_pool){.binding = binding,
+                              .draws = draws,
+                              .draw_count = TIMING_DRAWS,
+                              .sampling = sampling,
+                              .memory = sampling->memory,
+                              .limits = arena_array(arena, TIMING_DRAWS, sizeof *pool->limits),
+                              .largest = arena_array(arena, TIMING_DRAWS, sizeof *pool->largest)};
     pool->drawn = drawn_make(arena, sampling->task_case, binding, &recipe, error);
     struct random random = random_new(seed, 77);
     for (int d = 0; pool->drawn && d < TIMING_DRAWS; d++) {
@@ -117,10 +128,13 @@ struct refresh_pool *refresh_pool_draw(struct arena *arena, const struct ir_bind
             (struct draw){.name = "normal",
                           .inputs = shapes_of(arena, binding, part->inputs, part->input_count),
                           .expected = shapes_of(arena, binding, part->outputs, part->output_count)};
-        bool good = sample_expect(sampling, binding, pool->drawn, d, POINTS, &scratch, &random,
+        bool good = sample_expect(sampling, binding, pool->drawn, d,
+                                  sampling->brief ? BRIEF_POINTS : POINTS, &scratch, &random,
                                   &sample, error);
-        for (int o = 0; good && o < part->output_count; o++)
+        for (int o = 0; good && o < part->output_count; o++) {
             pool->limits[d][o] = loosest_limit(&sample.draw, o);
+            pool->largest[d][o] = largest_value(&sample.draw, o);
+        }
         pool->point_seconds = clock_seconds() - start;
         arena_release(&scratch);
         if (good)
@@ -180,7 +194,8 @@ void refresh_first(const struct refresh_pool *pool, struct worker *buffers, stru
     struct arena arena = {0};
     struct refresh refresh = {.pool = pool, .worker = buffers, .random = random};
     refresh_begin(&arena, &refresh);
-    refresh_slot(&refresh, 0);
+    for (int slot = 0; slot < buffers->slots; slot++)
+        refresh_slot(&refresh, slot);
     arena_release(&arena);
 }
 
@@ -219,11 +234,14 @@ static bool is_close(const struct looking *looking, int output, int64_t element,
     const struct refresh_pool *pool = looking->refresh->pool;
     const struct ir_part *part = pool->binding->part;
     enum dtype dtype = part->tensors[part->outputs[output]].dtype;
-    double limit = pool->limits[looking->refresh->slots[looking->slot].draw][output];
+    int draw = looking->refresh->slots[looking->slot].draw;
+    double limit = pool->limits[draw][output], largest = pool->largest[draw][output];
     const char *at = (const char *)looking->outputs[output] + (size_t)element * dtype_bytes(dtype);
     if (!dtype_is_float(dtype))
         return dtype_load_integer(dtype, at) == value->integer;
     double got = dtype_load_float(dtype, at);
+    if (largest > 0 && fabs(value->number) > largest) /* a draw is looked at here and there only */
+        limit *= fabs(value->number) / largest;
     return got == dtype_round(dtype, value->number) || (isnan(got) && isnan(value->number)) ||
            fabs(got - value->number) <= limit;
 }

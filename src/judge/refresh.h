@@ -15,14 +15,15 @@ struct refresh_pool {
     const struct ir_binding *binding;
     const struct draw *draws;
     int draw_count;
-    int64_t memory;                     /* the oracle may take for some points */
-    int64_t turns[CELL_MAX_TENSORS];    /* per input: how many windows there are */
-    char *(*encoded)[CELL_MAX_TENSORS]; /* per draw and input, as the kernel sees it */
-    const struct oracle_slice *slice;   /* evaluates points; NULL: the interpreter does */
-    double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be */
-    struct drawn *drawn;                /* instead, where they are large; closed by its owner */
-    const struct sampling *sampling;    /* with it */
-    double point_seconds;               /* with it: what evaluating a few points takes */
+    int64_t memory;                      /* the oracle may take for some points */
+    int64_t turns[CELL_MAX_TENSORS];     /* per input: how many windows there are */
+    char *(*encoded)[CELL_MAX_TENSORS];  /* per draw and input, as the kernel sees it */
+    const struct oracle_slice *slice;    /* evaluates points; NULL: the interpreter does */
+    double (*limits)[CELL_MAX_TENSORS];  /* per draw and output: how far off an element may be... */
+    double (*largest)[CELL_MAX_TENSORS]; /* ...that is no larger than this, others accordingly */
+    struct drawn *drawn;                 /* instead, where they are large; closed by its owner */
+    const struct sampling *sampling;     /* with it */
+    double point_seconds;                /* with it: what evaluating a few points takes */
 };
 
 /* Made once for all launches. `inputs` says what is promised about them. */
@@ -46,7 +47,7 @@ struct refresh {
 void refresh_begin(struct arena *arena, struct refresh *refresh);
 /* New values for all inputs of a slot, rubbish over all its outputs. */
 void refresh_slot(struct refresh *refresh, int slot);
-/* For calls that do not count, before all others: any values that fit, in slot 0. */
+/* For calls that do not count, before all others: any values that fit, in all slots. */
 void refresh_first(const struct refresh_pool *pool, struct worker *buffers, struct random *random);
 /* Rubbish over scratch, and over what lies between the outputs: nothing is handed down there. */
 void refresh_wipe(struct refresh *refresh);

@@ -8,11 +8,12 @@
 
 static const double share_of_available = 0.8; /* of the machine's memory, unless told otherwise */
 static const double most_steps = 1.5e9;       /* values one evaluation computes */
+static const double brief_steps = 2e7;        /* the same for whoever is in a hurry */
 static const double device_steps = 8e6;       /* the same on a device, whose kernels take less */
 
 enum { SLICE_LEAST = 64 << 20, SLICE_MOST = 1 << 30 }; /* bytes for what elements depend on */
 
-int64_t room_limit(const struct judge_options *options)
+static int64_t room_limit(const struct judge_options *options)
 {
     if (options->memory > 0)
         return options->memory;
@@ -54,20 +55,31 @@ static double whole_bytes(const struct ir_binding *binding, int64_t scratch, int
            2 * buffer_bytes(binding, scratch) + buffer_bytes(binding, plain_scratch);
 }
 
+/* An index may stand for another of the same value, which is known of whole rows only. */
+static bool may_be_brief(const struct ir_part *part)
+{
+    for (int o = 0; o < part->output_count; o++)
+        if (!dtype_is_float(part->tensors[part->outputs[o]].dtype))
+            return false;
+    return true;
+}
+
 static int64_t to_bytes(double bytes)
 {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
 struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t plain_scratch,
-                      int draws, int64_t limit)
+                      int draws, const struct judge_options *options)
 {
+    int64_t limit = room_limit(options);
     struct room room = {.limit = limit};
     double whole = whole_bytes(binding, scratch, plain_scratch, draws);
     double sampled = buffer_bytes(binding, scratch) + SLICE_LEAST;
     room.whole = to_bytes(whole);
     room.sampled = to_bytes(sampled);
-    if (room.whole <= limit && oracle_steps(binding, NULL) <= most_steps) {
+    double most = options->brief && may_be_brief(binding->part) ? brief_steps : most_steps;
+    if (room.whole <= limit && oracle_steps(binding, NULL) <= most) {
         room.way = ROOM_WHOLE;
     } else if (room.sampled <= limit) {
         room.way = ROOM_SAMPLED;
@@ -81,9 +93,10 @@ struct room room_plan(const struct ir_binding *binding, int64_t scratch, int64_t
 
 /* Of what is sampled the host has a block of values per input: see drawn.h. */
 struct room room_plan_device(const struct ir_binding *binding, int64_t plain_scratch, int draws,
-                             int64_t limit)
+                             const struct judge_options *options)
 {
-    struct room room = room_plan(binding, 0, plain_scratch, draws, limit);
+    struct room room = room_plan(binding, 0, plain_scratch, draws, options);
+    int64_t limit = room.limit;
     enum { BLOCKS = 4 << 26 };
     room.sampled = (int64_t)SLICE_LEAST + (int64_t)BLOCKS * binding->part->input_count;
     int64_t left = limit - room.sampled + SLICE_LEAST;
@@ -104,7 +117,6 @@ const char *room_explain(struct arena *arena, const struct room *room)
 bool room_check_task(struct arena *arena, const struct task *task,
                      const struct judge_options *options, bool device, struct error *error)
 {
-    int64_t limit = room_limit(options);
     struct text left_out = text_new(arena);
     int judged = 0, refused = 0;
     for (int i = 0; i < task->case_count; i++) {
@@ -116,8 +128,8 @@ bool room_check_task(struct arena *arena, const struct task *task,
         if (!binding)
             return false;
         int draws = draw_count(task_case);
-        struct room room = device ? room_plan_device(binding, 0, draws, limit)
-                                  : room_plan(binding, 0, 0, draws, limit);
+        struct room room = device ? room_plan_device(binding, 0, draws, options)
+                                  : room_plan(binding, 0, 0, draws, options);
         judged++;
         if (room.way != ROOM_NONE)
             continue;

@@ -24,6 +24,7 @@
 enum {
     SAMPLE_MOST = 1536, /* elements of a draw, over all outputs */
     SAMPLE_LEAST = 48,
+    BRIEF_LEAST = 16,  /* the same for whoever is in a hurry */
     DEVICE_LEAST = 16, /* the same where a device makes the inputs */
     SAMPLE_TRIAL = 32, /* evaluated first, to see what they cost */
     DEVICE_TRIAL = 16,
@@ -31,7 +32,7 @@ enum {
 };
 
 /* What evaluating all elements once may take; less where so much else is checked in the time. */
-static const double evaluation_seconds = 2, device_seconds = 0.25;
+static const double evaluation_seconds = 2, device_seconds = 0.25, brief_seconds = 0.1;
 
 /* ---- choosing ---- */
 
@@ -152,7 +153,7 @@ struct sample { /* one draw, after the call */
     int64_t most; /* elements */
     const struct array *inputs;
     const struct drawn *drawn; /* they are of this draw of it, or NULL */
-    int number;
+    int number, slot;
     struct oracle_place *places;
     int64_t count;
     struct ir_value *values;
@@ -252,8 +253,12 @@ static bool evaluate_all(struct sample *s)
     const struct ir_binding *binding = s->binding;
     size_t room = SAMPLE_MOST + 64 * (size_t)(binding->part->output_count + 1);
     bool device = s->sampling->device;
-    double enough = device ? device_seconds : evaluation_seconds;
-    int tried = device ? DEVICE_TRIAL : SAMPLE_TRIAL, least = device ? DEVICE_LEAST : SAMPLE_LEAST;
+    double enough = device               ? device_seconds
+                    : s->sampling->brief ? brief_seconds
+                                         : evaluation_seconds;
+    bool few = device || s->sampling->brief;
+    int tried = few ? DEVICE_TRIAL : SAMPLE_TRIAL;
+    int least = device ? DEVICE_LEAST : few ? BRIEF_LEAST : SAMPLE_LEAST;
     s->places = arena_array(s->arena, room, sizeof *s->places);
     s->values = arena_array(s->arena, room, sizeof *s->values);
     s->count = choose(binding, s->most, &s->random, s->places);
@@ -285,7 +290,6 @@ static void take_expected(struct sample *s)
     s->draw.sampled = true;
     s->draw.expected = arena_array(s->arena, outputs, sizeof *s->draw.expected);
     s->draw.limits = arena_array(s->arena, outputs, sizeof *s->draw.limits);
-    s->got = arena_array(s->arena, outputs, sizeof *s->got);
     int64_t at = 0;
     for (int o = 0; o < part->output_count; o++) {
         const struct ir_tensor *tensor = &part->tensors[part->outputs[o]];
@@ -296,7 +300,6 @@ static void take_expected(struct sample *s)
         *array = (struct array){.name = tensor->name, .dtype = tensor->dtype, .rank = 1};
         array->dims[0] = array->count = at - first;
         array_alloc(s->arena, array);
-        s->got[o] = arena_alloc(s->arena, (size_t)array->count * dtype_bytes(tensor->dtype) + 1);
         if (array->floats && s->sampling->rule.bits)
             s->draw.limits[o] = arena_array(s->arena, (size_t)array->count + 1, sizeof(double));
         for (int64_t i = 0; i < array->count; i++)
@@ -360,14 +363,26 @@ static bool make_limits(struct sample *s)
     return true;
 }
 
+/* What is expected of elements chosen now. */
+static bool expect(struct sample *s)
+{
+    if (!evaluate_all(s))
+        return false;
+    take_expected(s);
+    return make_limits(s);
+}
+
 /* The elements as the kernel left them. */
 static void gather(struct sample *s, const struct worker *worker)
 {
     const void *outputs[CELL_MAX_TENSORS];
     int64_t at = 0;
-    worker_output_pointers(worker, 0, outputs);
+    size_t count = (size_t)s->binding->part->output_count;
+    worker_output_pointers(worker, s->slot, outputs);
+    s->got = arena_array(s->arena, count + 1, sizeof *s->got);
     for (int o = 0; o < s->binding->part->output_count; o++) {
         size_t width = dtype_bytes(s->draw.expected[o].dtype);
+        s->got[o] = arena_alloc(s->arena, (size_t)s->draw.expected[o].count * width + 1);
         for (int64_t i = 0; i < s->draw.expected[o].count; i++, at++)
             memcpy((char *)s->got[o] + (size_t)i * width,
                    (const char *)outputs[o] + (size_t)s->places[at].element * width, width);
@@ -395,10 +410,7 @@ bool sample_expect(const struct sampling *sampling, const struct ir_binding *bin
                             .drawn = drawn,
                             .number = draw,
                             .error = error};
-    bool good = evaluate_all(&sample);
-    if (good)
-        take_expected(&sample);
-    good = good && make_limits(&sample);
+    bool good = expect(&sample);
     *random = sample.random;
     *out = (struct sample_expected){sample.places, sample.count, sample.draw};
     return good;
@@ -408,11 +420,15 @@ bool sample_expect(const struct sampling *sampling, const struct ir_binding *bin
 static bool compare_sample(struct worker *worker, struct sample *s)
 {
     struct launch_result *result = worker->result;
-    if (!evaluate_all(s))
+    const struct sample_shared *shared = s->sampling->shared;
+    if (shared) {
+        const struct sample_expected *known = &shared[s->number].expected;
+        s->places = known->places;
+        s->count = known->count;
+        s->draw = known->draw;
+    } else if (!expect(s)) {
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, s->error->message);
-    take_expected(s);
-    if (!make_limits(s))
-        return worker_fail(worker, OUTCOME_JUDGE_FAULT, s->error->message);
+    }
     if (worker->drawn && !worker_fetch(worker, 0, s->places, s->count))
         return false;
     gather(s, worker);
@@ -429,18 +445,34 @@ static bool compare_sample(struct worker *worker, struct sample *s)
 
 /* ---- a draw ---- */
 
+struct array sample_shape(const struct ir_binding *binding, int number)
+{
+    const struct ir_tensor *tensor = &binding->part->tensors[number];
+    struct array array = {.name = tensor->name, .dtype = tensor->dtype, .rank = tensor->rank};
+    array.count = ir_tensor_shape(binding, number, array.dims);
+    return array;
+}
+
+static uint64_t draw_seed(const struct sampling *sampling, int number)
+{
+    return hash_mix(sampling->seed, (uint64_t)number + 1);
+}
+
+/* By which elements are chosen: those that are shared are those of the first side, so that a
+ * failure is found again without them. */
+static struct random choice_random(const struct sampling *sampling, int number, int side)
+{
+    return random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + (unsigned)side);
+}
+
 static struct array *raw_inputs(struct worker *worker, struct arena *arena)
 {
     const struct ir_part *part = worker->part;
     struct array *inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *inputs);
     for (int i = 0; i < part->input_count; i++) {
-        const struct ir_tensor *tensor = &part->tensors[part->inputs[i]];
         const struct cell_region *region = worker_region(worker, 0, i);
-        inputs[i] = (struct array){.name = tensor->name,
-                                   .dtype = tensor->dtype,
-                                   .rank = tensor->rank,
-                                   .raw = worker->inputs + region->offset + region->data};
-        inputs[i].count = ir_tensor_shape(worker->launch->binding, part->inputs[i], inputs[i].dims);
+        inputs[i] = sample_shape(worker->launch->binding, part->inputs[i]);
+        inputs[i].raw = worker->inputs + region->offset + region->data;
     }
     return inputs;
 }
@@ -457,6 +489,61 @@ static bool fill_inputs(struct worker *worker, const struct sampling *sampling, 
     return true;
 }
 
+int sample_slot(const struct worker *worker, int side)
+{
+    return worker->slots > 1 ? side : 0;
+}
+
+static void copy_inputs(struct worker *worker, int slot, const struct sample_shared *shared)
+{
+    for (int i = 0; i < worker->part->input_count; i++) {
+        const struct cell_region *region = worker_region(worker, slot, i);
+        memcpy(worker->inputs + region->offset + region->data, shared->inputs[i],
+               worker_tensor_bytes(worker, worker->part->inputs[i]));
+    }
+}
+
+static bool share_draw(const struct sampling *sampling, const struct ir_binding *binding,
+                       int number, struct arena *arena, struct sample_shared *out,
+                       struct error *error)
+{
+    const struct ir_part *part = binding->part;
+    int kind = draw_sampled(sampling->task_case, number, NULL);
+    uint64_t seed = draw_seed(sampling, number);
+    struct array *inputs = arena_array(arena, (size_t)part->input_count + 1, sizeof *inputs);
+    for (int i = 0; i < part->input_count; i++) {
+        inputs[i] = sample_shape(binding, part->inputs[i]);
+        inputs[i].raw = out->inputs[i] =
+            arena_alloc(arena, (size_t)inputs[i].count * dtype_bytes(inputs[i].dtype) + 1);
+        if (!fill_input(sampling->task_case, binding, i, kind, seed, out->inputs[i], error))
+            return false;
+    }
+    struct sample sample = {.binding = binding,
+                            .sampling = sampling,
+                            .arena = arena,
+                            .random = choice_random(sampling, number, 0),
+                            .most = SAMPLE_MOST,
+                            .inputs = inputs,
+                            .error = error};
+    bool good = expect(&sample);
+    out->expected = (struct sample_expected){sample.places, sample.count, sample.draw};
+    return good;
+}
+
+struct sample_shared *sample_share(const struct sampling *sampling,
+                                   const struct ir_binding *binding, struct arena *arena,
+                                   struct error *error)
+{
+    int count = 0;
+    while (draw_sampled(sampling->task_case, count, NULL) >= 0)
+        count++;
+    struct sample_shared *shared = arena_array(arena, (size_t)count, sizeof *shared);
+    for (int n = 0; n < count; n++)
+        if (!share_draw(sampling, binding, n, arena, &shared[n], error))
+            return NULL;
+    return shared;
+}
+
 /* Inputs are those of the only draw of `drawn`; NULL: they lie in the slot. */
 static bool compare_draw(struct worker *worker, const struct drawn *drawn, int number, int side)
 {
@@ -468,8 +555,10 @@ static bool compare_draw(struct worker *worker, const struct drawn *drawn, int n
                             .arena = &arena,
                             .most = SAMPLE_MOST,
                             .drawn = drawn,
+                            .number = drawn ? 0 : number, /* drawn has one only */
+                            .slot = sample_slot(worker, side),
                             .error = &error};
-    sample.random = random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + side);
+    sample.random = choice_random(sampling, number, side);
     sample.inputs = drawn ? drawn_inputs(&arena, drawn, 0, NULL) : raw_inputs(worker, &arena);
     bool good = compare_sample(worker, &sample);
     arena_release(&arena);
@@ -509,11 +598,14 @@ bool sample_check_draw(struct worker *worker, int number, int side)
     const char *name;
     int kind = draw_sampled(sampling->task_case, number, &name);
     unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
-    uint64_t seed = hash_mix(sampling->seed, (uint64_t)number + 1);
+    uint64_t seed = draw_seed(sampling, number);
     if (worker->drawn)
         return check_drawn(worker, number, kind, seed, side);
-    if (!fill_inputs(worker, sampling, kind, seed, &error))
+    int slot = sample_slot(worker, side);
+    if (sampling->shared)
+        copy_inputs(worker, slot, &sampling->shared[number]);
+    else if (!fill_inputs(worker, sampling, kind, seed, &error))
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
-    worker_poison_outputs(worker, 0, poison);
-    return worker_call(worker, 0) && compare_draw(worker, NULL, number, side);
+    worker_poison_outputs(worker, slot, poison);
+    return worker_call(worker, slot) && compare_draw(worker, NULL, number, side);
 }

@@ -12,6 +12,23 @@ struct sample_expected {
     struct draw draw; /* expected values and limits of these elements only */
 };
 
+/*
+ * A draw that several kernels are checked with: its inputs as they see them, and elements that were
+ * chosen before. A kernel knows as little of them as of those chosen after its call.
+ */
+struct sample_shared {
+    char *inputs[CELL_MAX_TENSORS];
+    struct sample_expected expected;
+};
+
+/* A tensor without values. */
+struct array sample_shape(const struct ir_binding *binding, int tensor);
+
+/* All draws of a case. Lives in the arena; NULL with the error set. */
+struct sample_shared *sample_share(const struct sampling *sampling,
+                                   const struct ir_binding *binding, struct arena *arena,
+                                   struct error *error);
+
 /* At most so many elements of a draw, chosen by chance and by what they cost. Lives in the arena.
  */
 bool sample_expect(const struct sampling *sampling, const struct ir_binding *binding,

@@ -196,6 +196,7 @@ static struct contest make_contest(const struct timing *timing, const struct ir_
         .call_seconds = options->seconds > 0 ? options->seconds : 10,
         .cold = is_cold(timing),
         .patient = options->time_seconds > 0,
+        .hasty = options->hasty,
         .width = 0.01,
         .seed = timing->seed,
         .samples = timing->samples};
@@ -204,10 +205,9 @@ static struct contest make_contest(const struct timing *timing, const struct ir_
 static struct room plan_room(const struct timing *timing, const struct task_case *task_case,
                              const struct ir_binding *binding)
 {
-    int64_t limit = room_limit(timing->options);
     int draws = draw_count(task_case);
-    return timing->target ? room_plan_device(binding, 0, draws, limit)
-                          : room_plan(binding, 0, 0, draws, limit);
+    return timing->target ? room_plan_device(binding, 0, draws, timing->options)
+                          : room_plan(binding, 0, 0, draws, timing->options);
 }
 
 /* Sets the baselines up for one case. False when the judge failed. */
@@ -364,6 +364,27 @@ static bool play_pool(struct timing *timing, const struct task_case *task_case, 
     return good;
 }
 
+/* Where values come from in a case that is sampled: made for this call, or an earlier one that
+ * shares its draws; then they are closed with them. */
+static struct refresh_pool *get_pool(struct timing *timing, int number,
+                                     const struct ir_binding *binding,
+                                     const struct sampling *sampling)
+{
+    bool shared = timing->options->draws && !timing->target;
+    struct judge_drawn *drawn = &timing->draws->cases[number];
+    struct refresh_pool *pool = shared ? drawn->pool : NULL;
+    if (!pool)
+        pool = refresh_pool_draw(shared ? &timing->draws->arena : timing->arena, binding, sampling,
+                                 sampling->seed, timing->error);
+    if (shared)
+        drawn->pool = pool;
+    if (pool) { /* of the call that made it, but for values */
+        pool->binding = pool->drawn->binding = binding;
+        pool->sampling = sampling;
+    }
+    return pool;
+}
+
 /* A large case: its inputs are sequences (drawn.h), and chosen elements are compared. Closes
  * `slice`. */
 static bool time_drawn(struct timing *timing, const struct task_case *task_case, int number,
@@ -383,13 +404,12 @@ static bool time_drawn(struct timing *timing, const struct task_case *task_case,
                                 .memory = room->slice,
                                 .only_draw = -1,
                                 .device = timing->target != NULL,
+                                .brief = timing->options->brief,
                                 .reference = reference};
     struct refresh_pool *pool =
-        error->code == ERROR_NONE
-            ? refresh_pool_draw(timing->arena, binding, &sampling, sampling.seed, error)
-            : NULL;
+        error->code == ERROR_NONE ? get_pool(timing, number, binding, &sampling) : NULL;
     bool good = pool && play_pool(timing, task_case, number, binding, pool);
-    if (pool)
+    if (pool && timing->draws->cases[number].pool != pool)
         drawn_close(pool->drawn);
     oracle_slice_close(slice);
     oracle_slice_close(plain);
@@ -429,7 +449,10 @@ static bool time_case(struct timing *timing, const struct task_case *task_case, 
     if (!binding)
         return false;
     struct room room = plan_room(timing, task_case, binding);
-    bool sampled = timing->target ? room.way == ROOM_SAMPLED : room.whole > room.limit;
+    bool sampled =
+        room.way == ROOM_SAMPLED &&
+        (timing->target || room.whole > room.limit ||
+         oracle_slice_exists(timing->arena, task_case->program)); /* else all are evaluated */
     bool large = timing->target && ir_bytes(binding) > COPIED_BYTES && room.sampled <= room.limit;
     struct reference_case wanted = {.task = timing->task,
                                     .task_case = task_case,
@@ -507,9 +530,8 @@ struct timing_call {
 };
 
 /*
- * A case that was checked at sampled elements for the work of evaluating it whole is timed like
- * others on the processor: a few draws are evaluated for it. One that was sampled for want of
- * memory is timed with one set of buffers, beside the sequences its inputs are copied from.
+ * A case that was checked at sampled elements is timed beside the sequences its inputs are copied
+ * from; one of which single elements cannot be evaluated, over draws that are evaluated whole.
  */
 static bool has_room(const struct timing *timing, const struct task_case *task_case)
 {

@@ -321,7 +321,7 @@ static bool judge_again(struct search *search, struct search_node *node, struct 
 {
     double before = node->record.fitness;
     search->repeats++;
-    if (!search_judge_batch(search, &node, 1, true, error))
+    if (!search_judge_batch(search, &node, 1, SEARCH_CARE_AGAIN, error))
         return false;
     search->best = search_best_of(&search->nodes);
     char text[96];
@@ -332,8 +332,9 @@ static bool judge_again(struct search *search, struct search_node *node, struct 
 }
 
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
-                        bool again, struct error *error)
+                        enum search_care care, struct error *error)
 {
+    bool again = care != SEARCH_CARE_USUAL;
     struct judged judged = {0};
     struct search_node *doubtful[SEARCH_BATCH];
     int doubts = 0;
@@ -343,7 +344,7 @@ bool search_judge_batch(struct search *search, struct search_node *const *nodes,
     const struct search_judge *judge = &search->options->judge;
     bool fine = write_kernels(search, nodes, count, &judged, error) &&
                 judge->judge(judge->context, &judged.scratch, judged.sources, judged.plans, count,
-                             again, judged.judgements, error);
+                             care, judged.judgements, error);
     for (int i = 0; i < count && fine; i++) {
         const struct search_judgement *judgement = &judged.judgements[i];
         const struct search_node *twin =

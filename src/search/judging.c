@@ -1,8 +1,8 @@
 /*
  * Batches through the judge. The first one finds out which baselines are the fastest; from then on
- * only those are timed beside the candidates, and the best candidate so far. A baseline that is far
- * behind leaves after two rounds, in which it may be half as fast as in those of another batch; so
- * speed-ups are those over the best candidate, times its own.
+ * candidates are timed beside the best one so far, and speed-ups are those over it, times its own:
+ * a baseline that is far behind would take most of the time, and be half as fast in one batch as in
+ * another. Finalists meet the fastest baselines again.
  */
 #include "search/judging.h"
 
@@ -168,6 +168,55 @@ static void take_speed(const struct judging *judging, struct search_judgement *j
     judgement->fitness = judgement->speedup.middle;
 }
 
+static void take_times(struct search_judgement *judgement, const struct verdict *verdict)
+{
+    judgement->microseconds = NAN;
+    for (int c = 0; c < verdict->case_count && isnan(judgement->microseconds); c++) {
+        judgement->microseconds = verdict->cases[c].microseconds;
+        judgement->floor = verdict->cases[c].floor;
+    }
+    for (int c = 0; c < verdict->case_count; c++)
+        judgement->cut |= verdict->cases[c].slower_than != NULL;
+}
+
+/* Contests of short calls are none the quicker for haste, and have rounds enough. */
+static bool was_hasty(const struct verdict *verdict)
+{
+    enum { ENOUGH = 8 };
+    for (int c = 0; c < verdict->case_count; c++)
+        if (verdict->cases[c].rounds > 0 && verdict->cases[c].rounds < ENOUGH)
+            return true;
+    return false;
+}
+
+/*
+ * Who seems to beat the one to beat meets it once more, alone and without haste: speed-ups are told
+ * by it, and luck that is believed goes into all that follow.
+ */
+static bool confirm_best(struct judging *judging, struct arena *arena,
+                         const struct source *const *named, const struct judge_options *options,
+                         struct search_judgement *judgements, int count, struct error *error)
+{
+    static const double seems = 1.01;
+    struct judge_options patient = *options;
+    int best = -1;
+    for (int i = 0; i < count; i++)
+        if (judgements[i].fitness > seems * judging->champion_fitness &&
+            (best < 0 || judgements[i].fitness > judgements[best].fitness))
+            best = i;
+    if (best < 0 || !judging->champion || !was_hasty(judgements[best].verdict))
+        return true;
+    patient.hasty = false;
+    patient.known = NULL;
+    patient.announced = NULL;
+    struct verdict *verdict = judgements[best].verdict;
+    if (!judge_kernels(arena, judging->task, &named[best], 1, &patient, verdict, error))
+        return false;
+    take_speed(judging, &judgements[best], verdict);
+    take_times(&judgements[best], verdict);
+    return true;
+}
+
 /* The best of a batch is the one to beat from now on, if it surely is faster than who was. */
 static void note_champion(struct judging *judging, const struct source *const *kernels,
                           const struct search_judgement *judgements, int count)
@@ -185,17 +234,6 @@ static void note_champion(struct judging *judging, const struct source *const *k
     copy->length = kernels[best]->length;
     judging->champion = copy;
     judging->champion_fitness = judgements[best].fitness;
-}
-
-static void take_times(struct search_judgement *judgement, const struct verdict *verdict)
-{
-    judgement->microseconds = NAN;
-    for (int c = 0; c < verdict->case_count && isnan(judgement->microseconds); c++) {
-        judgement->microseconds = verdict->cases[c].microseconds;
-        judgement->floor = verdict->cases[c].floor;
-    }
-    for (int c = 0; c < verdict->case_count; c++)
-        judgement->cut |= verdict->cases[c].slower_than != NULL;
 }
 
 /* One batch is at hand and one is to come: the oldest was judged, or never will be. */
@@ -216,7 +254,7 @@ void judging_announce(void *context, const struct source *const *kernels, int co
 }
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
-                   struct plan *const *plans, int count, bool finalists,
+                   struct plan *const *plans, int count, enum search_care care,
                    struct search_judgement *judgements, struct error *error)
 {
     struct judging *judging = context;
@@ -234,32 +272,43 @@ bool judging_judge(void *context, struct arena *arena, const struct source *cons
     }
     options.inspect = true;
     options.context = &batch;
+    static const char *const nobody[] = {NULL};
     if (judging->fastest[0])
         options.baselines = judging->fastest;
     if (judging->batches++ % JUDGING_RENEW == 0)
         judge_draws_release(&judging->draws);
-    options.draws = finalists ? NULL : &judging->draws;
-    if (finalists) {
+    options.brief &= care != SEARCH_CARE_FINAL;
+    options.hasty &= care == SEARCH_CARE_USUAL;
+    struct judge_draws fresh = {0};
+    options.draws = care == SEARCH_CARE_USUAL ? &judging->draws : &fresh;
+    if (care != SEARCH_CARE_USUAL) {
         options.time_seconds *= 3;
     } else {
         options.known = is_known;
         options.champion = judging->champion;
+        if (judging->champion) /* whose speed-up is known */
+            options.baselines = nobody;
     }
     for (int i = 0; i < JUDGING_ANNOUNCED; i++)
         if (judge_is_announced(judging->announced[i], kernels, count))
             options.announced = judging->announced[i];
-    if (!judge_kernels(arena, judging->task, named, count, &options, verdicts, error))
+    bool good = judge_kernels(arena, judging->task, named, count, &options, verdicts, error);
+    judge_draws_release(&fresh);
+    if (!good)
         return false;
     for (int i = 0; i < count; i++) {
         judgements[i].verdict = &verdicts[i];
         take_speed(judging, &judgements[i], &verdicts[i]);
-        if (finalists)
+        if (care != SEARCH_CARE_USUAL)
             judgements[i].against = compare_pairs(arena, &verdicts[i], count);
         take_times(&judgements[i], &verdicts[i]);
         if (!judging->fastest[0])
             note_fastest(judging, &verdicts[i]);
     }
-    if (!finalists)
-        note_champion(judging, kernels, judgements, count);
+    if (care != SEARCH_CARE_USUAL)
+        return true;
+    if (options.hasty && !confirm_best(judging, arena, named, &options, judgements, count, error))
+        return false;
+    note_champion(judging, kernels, judgements, count);
     return true;
 }

@@ -27,7 +27,7 @@ struct judging {
 };
 
 bool judging_judge(void *context, struct arena *arena, const struct source *const *kernels,
-                   struct plan *const *plans, int count, bool finalists,
+                   struct plan *const *plans, int count, enum search_care care,
                    struct search_judgement *judgements, struct error *error);
 
 /* Begins to compile what is judged after the next batch; no kernels: what was begun is given up. */

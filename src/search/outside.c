@@ -84,17 +84,21 @@ static bool choose_best(struct search *search, struct search_node *const *nodes,
     struct search_node *champion = search_recall(search, search->run.best);
     struct search_node *finalists[SEARCH_BATCH];
     int filled = 0;
+    bool fresh = false; /* the champion itself was not judged with care yet */
     if (!champion)
         champion = search->best;
     if (champion)
         finalists[filled++] = champion;
-    for (int i = 0; i < count && filled < SEARCH_BATCH; i++)
+    for (int i = 0; i < count && filled < SEARCH_BATCH; i++) {
+        fresh |= champion && nodes[i] == champion;
         if (champion && nodes[i] && nodes[i] != champion &&
             nodes[i]->record.fitness > near * champion->record.fitness)
             finalists[filled++] = nodes[i];
-    if (filled > 1 && !search_judge_batch(search, finalists, filled, true, error))
+    }
+    bool judged = filled > 1 || fresh;
+    if (judged && !search_judge_batch(search, finalists, filled, SEARCH_CARE_FINAL, error))
         return false;
-    search->best = filled > 1 && search->winner ? search->winner : champion;
+    search->best = judged ? search->winner : champion;
     return true;
 }
 
@@ -148,7 +152,7 @@ bool search_submit(struct search *search, const struct search_offer *offers, int
         if (nodes[i] && !nodes[i]->record.judged)
             batch[filled++] = nodes[i];
         if (filled == SEARCH_BATCH || (i + 1 == count && filled > 0)) {
-            fine = search_judge_batch(search, batch, filled, false, error);
+            fine = search_judge_batch(search, batch, filled, SEARCH_CARE_USUAL, error);
             filled = 0;
         }
     }

@@ -44,10 +44,10 @@ bool search_wait_offers(struct search *search, double seconds);
 /* Whom an expert can go on from: the node, its nearest ancestor with a plan, or else the best that
  * has one; NULL: none has. */
 struct search_node *search_planned(const struct search *search, struct search_node *node);
-/* Lowers, records, judges, diagnoses and learns. `again`: they were judged before, and it is only
- * their times that count. */
+/* Lowers, records, judges, diagnoses and, with the usual care, learns: those judged with more were
+ * judged before. */
 bool search_judge_batch(struct search *search, struct search_node *const *nodes, int count,
-                        bool again, struct error *error);
+                        enum search_care care, struct error *error);
 /* Tells the judge what comes after the next batch; none: nothing of what it was told. */
 void search_announce(struct search *search, struct search_node *const *nodes, int count);
 /* What each proposal is hoped to come to (a logarithm of fitness), by all that was seen so far;

@@ -21,6 +21,10 @@ enum {
     FINALISTS = 3,
 };
 
+/* Times as slow as the best plan so far: what the cost model says so of is not tried, though it may
+ * be wrong. */
+static const double HOPELESS = 3;
+
 /* Seconds between two looks at the clock while nothing but proposals from outside is awaited. */
 static const double PATIENCE = 0.2;
 
@@ -71,8 +75,9 @@ bool search_may_try(const struct search *search, const char *hash)
     return !options->allows || options->allows(options->replay, hash);
 }
 
-/* One expert about one parent. False: the policy has nobody to ask about. */
-static bool ask(struct search *search, const struct skeleton_program *program,
+/* One expert about one parent; what is predicted to take longer than `slowest` is not for us.
+ * False: the policy has nobody to ask about. */
+static bool ask(struct search *search, const struct skeleton_program *program, double slowest,
                 struct search_hopes *hopes)
 {
     const struct search_options *options = search->options;
@@ -101,7 +106,7 @@ static bool ask(struct search *search, const struct skeleton_program *program,
     int count = options->propose ? options->propose(options->replay, choice.expert, &view,
                                                     proposals, PROPOSE_MOST)
                                  : experts[choice.expert]->propose(&view, proposals, ASKED);
-    bool news = false;
+    bool news = false, judged = choice.parent->record.fitness > 0 && !options->policy->blind;
     search_order(search, choice.parent, proposals, count, scores);
     for (int i = 0; i < count; i++) {
         char own[65];
@@ -110,7 +115,8 @@ static bool ask(struct search *search, const struct skeleton_program *program,
             plan_hash(proposals[i].plan, program->graph, own);
             hash = own;
         }
-        if (scores[i] == -INFINITY || fingerprints_have(&search->known, hash) ||
+        bool hopeless = judged && view.seconds > slowest * proposals[i].promise;
+        if (hopeless || scores[i] == -INFINITY || fingerprints_have(&search->known, hash) ||
             !search_may_try(search, hash)) {
             search->duplicates++;
             continue;
@@ -172,9 +178,12 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
     struct skeleton_program program = *search->program;
     bool blind = search->options->policy->blind, anybody = false;
     program.arena = scratch;
+    double slowest = INFINITY;
+    if (search->best && search->best->plan && !search->options->propose)
+        slowest = HOPELESS * skeleton_predict(&program, search->best->plan).seconds;
     belief_draw_anew(&search->beliefs);
     for (int i = 0; i < (blind ? 1 : ASKS); i++)
-        anybody |= ask(search, &program, &hopes);
+        anybody |= ask(search, &program, slowest, &hopes);
     for (size_t i = 0; i < hopes.count; i++)
         if (hopes.at[i].score > best.score)
             best = hopes.at[i];
@@ -246,22 +255,27 @@ static struct search_node *next_best(const struct search *search,
 }
 
 /*
- * The best few once more, longer and side by side: luck does not repeat itself. What had the place
- * before is among them, so that a search never comes back with something slower.
+ * The best few once more, longer, checked whole and side by side: luck does not repeat itself. What
+ * had the place before is among them, so that a search never comes back with something slower. None
+ * of them may be right after all: then it is the turn of those behind them.
  */
 static bool judge_finalists(struct search *search, struct error *error)
 {
-    struct search_nodes finalists = {0};
     int most = search->options->finalists > 0 ? search->options->finalists : FINALISTS;
-    for (int i = 0; i < most && i < SEARCH_BATCH - 2; i++)
-        add_finalist(search, &finalists, next_best(search, &finalists));
-    add_finalist(search, &finalists, search->first);
-    add_finalist(search, &finalists, search->champion);
-    if (finalists.count < 2 || !search_tell(search, "comparing the best once more"))
-        return true;
-    if (!search_judge_batch(search, finalists.at, (int)finalists.count, true, error))
-        return false;
-    search->best = search->winner ? search->winner : search_best_of(&search->nodes);
+    search->winner = NULL;
+    while (!search->winner) {
+        struct search_nodes finalists = {0};
+        for (int i = 0; i < most && i < SEARCH_BATCH - 2; i++)
+            add_finalist(search, &finalists, next_best(search, &finalists));
+        add_finalist(search, &finalists, search->first);
+        add_finalist(search, &finalists, search->champion);
+        if (finalists.count == 0 || !search_tell(search, "comparing the best once more"))
+            return true;
+        if (!search_judge_batch(search, finalists.at, (int)finalists.count, SEARCH_CARE_FINAL,
+                                error))
+            return false;
+        search->best = search->winner;
+    }
     return true;
 }
 
@@ -293,8 +307,8 @@ static bool save_progress(struct search *search, struct error *error)
 static bool judge_some(struct search *search, struct search_node *const *nodes, int count,
                        struct error *error)
 {
-    return search_judge_batch(search, nodes, count, false, error) && search_hear(search, error) &&
-           save_progress(search, error);
+    return search_judge_batch(search, nodes, count, SEARCH_CARE_USUAL, error) &&
+           search_hear(search, error) && save_progress(search, error);
 }
 
 /*

@@ -45,11 +45,17 @@ struct search_judgement {
     const struct diagnosis *diagnosis; /* known already; NULL: it is found here */
 };
 
+enum search_care {
+    SEARCH_CARE_USUAL, /* one of many */
+    SEARCH_CARE_AGAIN, /* a doubtful one, timed longer */
+    SEARCH_CARE_FINAL, /* those of which one is handed back: checked whole, too */
+};
+
 struct search_judge {
-    /* Judges kernels side by side; `finalists`: with more care. False: the judge itself could not
-     * work. What it gives back lives in the arena. */
+    /* Judges kernels side by side. False: the judge itself could not work. What it gives back lives
+     * in the arena. */
     bool (*judge)(void *context, struct arena *arena, const struct source *const *kernels,
-                  struct plan *const *plans, int count, bool finalists,
+                  struct plan *const *plans, int count, enum search_care care,
                   struct search_judgement *judgements, struct error *error);
     void *context;
     /*

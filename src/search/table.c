@@ -388,11 +388,11 @@ const char *table_nearest(void *context, const struct plan *plan)
 }
 
 bool table_judge(void *context, struct arena *arena, const struct source *const *kernels,
-                 struct plan *const *plans, int count, bool finalists,
+                 struct plan *const *plans, int count, enum search_care care,
                  struct search_judgement *judgements, struct error *error)
 {
     const struct table *table = context;
-    (void)kernels, (void)finalists;
+    (void)kernels, (void)care;
     for (int i = 0; i < count; i++) {
         char hash[65];
         plan_hash(plans[i], table->program->graph, hash);

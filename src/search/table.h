@@ -69,7 +69,7 @@ void table_evidence(struct table_row *row, const struct diagnosis *diagnosis,
 int table_bind(struct arena *arena, struct table *table, const struct skeleton_program *program);
 /* For search_options: the context is the table. */
 bool table_judge(void *table, struct arena *arena, const struct source *const *kernels,
-                 struct plan *const *plans, int count, bool finalists,
+                 struct plan *const *plans, int count, enum search_care care,
                  struct search_judgement *judgements, struct error *error);
 bool table_allows(void *table, const char *hash);
 /* The plan with the same groups and skeletons that decides most things as this one does. */

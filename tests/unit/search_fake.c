@@ -90,11 +90,11 @@ struct skeleton_program *fake_prepare(struct arena *arena)
 
 /* Fitness from the plan's text; every seventh plan is wrong. */
 bool fake_judge(void *context, struct arena *arena, const struct source *const *kernels,
-                struct plan *const *plans, int count, bool finalists,
+                struct plan *const *plans, int count, enum search_care care,
                 struct search_judgement *judgements, struct error *error)
 {
     const struct skeleton_program *program = context;
-    (void)kernels, (void)finalists, (void)error;
+    (void)kernels, (void)care, (void)error;
     for (int i = 0; i < count; i++) {
         char hash[65];
         struct verdict *verdict = arena_new(arena, struct verdict);
@@ -119,13 +119,13 @@ bool fake_judge(void *context, struct arena *arena, const struct source *const *
 size_t fake_digits = 1;
 
 bool fake_judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
-                      struct plan *const *plans, int count, bool finalists,
+                      struct plan *const *plans, int count, enum search_care care,
                       struct search_judgement *judgements, struct error *error)
 {
     const struct skeleton_program *program = context;
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
+    if (!fake_judge(context, arena, kernels, plans, count, care, judgements, error))
         return false;
-    for (int i = 0; i < count && !finalists; i++) {
+    for (int i = 0; i < count && care == SEARCH_CARE_USUAL; i++) {
         char hash[65];
         plan_hash(plans[i], program->graph, hash);
         judgements[i].binary = arena_copy(arena, hash, fake_digits);
@@ -138,7 +138,7 @@ bool fake_judge_twins(void *context, struct arena *arena, const struct source *c
 }
 
 bool (*fake_judge_now)(void *context, struct arena *arena, const struct source *const *kernels,
-                       struct plan *const *plans, int count, bool finalists,
+                       struct plan *const *plans, int count, enum search_care care,
                        struct search_judgement *judgements, struct error *error) = fake_judge;
 
 static double fake_time;

@@ -27,17 +27,17 @@ struct skeleton_program *fake_prepare_sized(struct arena *arena, int64_t rows, i
 /* Fitness from the plan's text; every seventh plan is wrong. A kernel without a plan that says
  * "fast" is. */
 bool fake_judge(void *context, struct arena *arena, const struct source *const *kernels,
-                struct plan *const *plans, int count, bool finalists,
+                struct plan *const *plans, int count, enum search_care care,
                 struct search_judgement *judgements, struct error *error);
 /* The same; plans whose hashes begin with the same fake_digits digits give the same binary. */
 bool fake_judge_twins(void *context, struct arena *arena, const struct source *const *kernels,
-                      struct plan *const *plans, int count, bool finalists,
+                      struct plan *const *plans, int count, enum search_care care,
                       struct search_judgement *judgements, struct error *error);
 extern size_t fake_digits;
 /* The judge of fake_run. */
 extern bool (*fake_judge_now)(void *context, struct arena *arena,
                               const struct source *const *kernels, struct plan *const *plans,
-                              int count, bool finalists, struct search_judgement *judgements,
+                              int count, enum search_care care, struct search_judgement *judgements,
                               struct error *error);
 /* Told what comes next; NULL: nobody is. */
 extern void (*fake_announce_now)(void *context, const struct source *const *kernels, int count);

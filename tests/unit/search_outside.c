@@ -206,16 +206,16 @@ static void submit_other(struct store *store)
 }
 
 static bool judge_beside(void *context, struct arena *arena, const struct source *const *kernels,
-                         struct plan *const *plans, int count, bool finalists,
+                         struct plan *const *plans, int count, enum search_care care,
                          struct search_judgement *judgements, struct error *error)
 {
     static bool inside;
-    for (int i = 0; i < count && !finalists; i++)
+    for (int i = 0; i < count && care == SEARCH_CARE_USUAL; i++)
         other.judged += strcmp(kernels[i]->text, others) == 0;
     if (!inside) {
         other.batches++;
         bool now = other.slow    ? other.batches == 2 || other.batches == 4
-                   : other.final ? finalists && !other.made.id
+                   : other.final ? care != SEARCH_CARE_USUAL && !other.made.id
                                  : other.batches == 3;
         struct error own = {0};
         struct store *store = now ? store_sqlite.open(other.path, false, &own) : NULL;
@@ -229,7 +229,7 @@ static bool judge_beside(void *context, struct arena *arena, const struct source
             store_sqlite.close(store);
         inside = false;
     }
-    return fake_judge(context, arena, kernels, plans, count, finalists, judgements, error);
+    return fake_judge(context, arena, kernels, plans, count, care, judgements, error);
 }
 
 /* A search hears of what others put into its run meanwhile, and ends with it when it is the best:

@@ -17,34 +17,34 @@
 static int judgings; /* batches judged */
 
 static bool judge_or_fail(void *context, struct arena *arena, const struct source *const *kernels,
-                          struct plan *const *plans, int count, bool finalists,
+                          struct plan *const *plans, int count, enum search_care care,
                           struct search_judgement *judgements, struct error *error)
 {
     if (++judgings == fake_fail_at)
         return error_set(error, ERROR_TOOL_FAILED, "as asked");
-    return fake_judge(context, arena, kernels, plans, count, finalists, judgements, error);
+    return fake_judge(context, arena, kernels, plans, count, care, judgements, error);
 }
 
 /* Later on, plans look three times as fast as they are, until they are measured with care. */
 static bool judge_luckily(void *context, struct arena *arena, const struct source *const *kernels,
-                          struct plan *const *plans, int count, bool finalists,
+                          struct plan *const *plans, int count, enum search_care care,
                           struct search_judgement *judgements, struct error *error)
 {
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
+    if (!fake_judge(context, arena, kernels, plans, count, care, judgements, error))
         return false;
-    for (int i = 0; i < count && !finalists && fake_current->judged >= 12; i++)
+    for (int i = 0; i < count && care == SEARCH_CARE_USUAL && fake_current->judged >= 12; i++)
         judgements[i].fitness *= 3;
     return true;
 }
 
 /* Against each other, the second finalist wins, whatever the baseline says. */
 static bool judge_pairs(void *context, struct arena *arena, const struct source *const *kernels,
-                        struct plan *const *plans, int count, bool finalists,
+                        struct plan *const *plans, int count, enum search_care care,
                         struct search_judgement *judgements, struct error *error)
 {
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
+    if (!fake_judge(context, arena, kernels, plans, count, care, judgements, error))
         return false;
-    for (int i = 0; i < count && finalists; i++) {
+    for (int i = 0; i < count && care != SEARCH_CARE_USUAL; i++) {
         double *against = arena_array(arena, (size_t)count, sizeof *against);
         for (int k = 0; k < count; k++)
             against[k] = k == i ? NAN : i == 1 ? 1.1 : k == 1 ? 1 / 1.1 : 1;
@@ -57,13 +57,13 @@ static bool judge_pairs(void *context, struct arena *arena, const struct source 
 static double above_first;
 
 static bool judge_close(void *context, struct arena *arena, const struct source *const *kernels,
-                        struct plan *const *plans, int count, bool finalists,
+                        struct plan *const *plans, int count, enum search_care care,
                         struct search_judgement *judgements, struct error *error)
 {
-    if (!fake_judge(context, arena, kernels, plans, count, finalists, judgements, error))
+    if (!fake_judge(context, arena, kernels, plans, count, care, judgements, error))
         return false;
     const struct plan *first = fake_current->first ? fake_current->first->plan : NULL;
-    for (int i = 0; i < count && finalists; i++) {
+    for (int i = 0; i < count && care != SEARCH_CARE_USUAL; i++) {
         double *against = arena_array(arena, (size_t)count, sizeof *against);
         for (int k = 0; k < count; k++)
             against[k] = k == i              ? NAN
@@ -72,6 +72,24 @@ static bool judge_close(void *context, struct arena *arena, const struct source 
                                              : 1;
         judgements[i].against = against;
     }
+    return true;
+}
+
+/* Checked whole, the finalists of the first few contests are all wrong. */
+static int wrong_finals, finals;
+
+static bool judge_wrong_in_the_end(void *context, struct arena *arena,
+                                   const struct source *const *kernels, struct plan *const *plans,
+                                   int count, enum search_care care,
+                                   struct search_judgement *judgements, struct error *error)
+{
+    if (!fake_judge(context, arena, kernels, plans, count, care, judgements, error))
+        return false;
+    for (int i = 0; i < count && care == SEARCH_CARE_FINAL && finals < wrong_finals; i++) {
+        judgements[i].verdict->outcome = OUTCOME_WRONG;
+        judgements[i].fitness = 0;
+    }
+    finals += care == SEARCH_CARE_FINAL;
     return true;
 }
 
@@ -99,16 +117,16 @@ static void announce(void *context, const struct source *const *kernels, int cou
 }
 
 static bool judge_announced(void *context, struct arena *arena, const struct source *const *kernels,
-                            struct plan *const *plans, int count, bool finalists,
+                            struct plan *const *plans, int count, enum search_care care,
                             struct search_judgement *judgements, struct error *error)
 {
     char hash[65];
     hash_batch(kernels, count, hash);
     if (strcmp(hash, announced[0]) == 0 || strcmp(hash, announced[1]) == 0)
         expected++;
-    else if (count > 1 && !finalists)
+    else if (count > 1 && care == SEARCH_CARE_USUAL)
         unexpected++;
-    return fake_judge(context, arena, kernels, plans, count, finalists, judgements, error);
+    return fake_judge(context, arena, kernels, plans, count, care, judgements, error);
 }
 
 TEST(search_repeats_itself_and_gets_better)
@@ -351,6 +369,27 @@ TEST(search_ranks_finalists_in_pairs)
         better += search->nodes.at[i]->record.fitness > search->best->record.fitness;
     CHECK_INT(better, 1);
     arena_release(&arena);
+}
+
+/* Candidates are looked at briefly; what comes back was right when it was looked at with care. */
+TEST(search_hands_back_what_is_right_in_the_end)
+{
+    enum { ALL = 1000 };
+    static const int tries[] = {0, 2, ALL};
+    fake_judge_now = judge_wrong_in_the_end;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct arena arena = {0};
+        struct fake_trace trace = {0};
+        wrong_finals = tries[i];
+        finals = 0;
+        struct search *search = fake_run(&arena, "greedy", 40, NULL, 0, &trace);
+        CHECK_INT(search->best != NULL, tries[i] < ALL);
+        CHECK(tries[i] < ALL ? finals == tries[i] + 1 : finals > 2);
+        for (size_t n = 0; n < search->nodes.count && tries[i] == ALL; n++)
+            CHECK(search->nodes.at[n]->record.fitness <= 0);
+        arena_release(&arena);
+    }
+    fake_judge_now = fake_judge;
 }
 
 TEST(search_keeps_a_first_plan_that_is_as_good)
