@@ -35,6 +35,15 @@ static enum machine_level level_of(const struct diagnose_subject *subject, doubl
     return MACHINE_MEMORY;
 }
 
+/* The floor has one operation for a function, a plan as many as it takes: both are told to the same
+ * person. */
+static const char by_steps[] = ", each function counted by its steps";
+
+static bool counts_steps(const struct diagnose_subject *subject)
+{
+    return subject->planned_operations > 1.2 * subject->operations;
+}
+
 static struct diagnose_clocks read_clocks(const struct diagnose_subject *subject,
                                           const struct case_result *result)
 {
@@ -132,8 +141,8 @@ static void judge_clocks(struct arena *arena, const struct diagnose_subject *sub
             wrong_instructions
                 ? arena_printf(arena, "its loops are full of the wrong instructions: %s",
                                diagnosis->pattern)
-                : arena_printf(arena, "its operations take %.0f %% of the time at the peak rate",
-                               100 * fmin(1, compute));
+                : arena_printf(arena, "its operations take %.0f %% of the time at the peak rate%s",
+                               100 * fmin(1, compute), counts_steps(subject) ? by_steps : "");
         diagnosis_action(diagnosis, "fewer instructions: larger register tiles, cheaper functions");
     } else if (memory >= 0.35 && memory > 2 * compute) {
         diagnosis->class = DIAGNOSIS_MEMORY;
