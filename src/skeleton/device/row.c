@@ -230,7 +230,8 @@ enum {
     TEAM_KEEP = 8,
     MOST_KEEP = 28,
     CLUSTER_TEAM = 256, /* threads of each block of a cluster */
-    MOST_SPLIT = 1024
+    MOST_SPLIT = 1024,
+    MOST_WRITTEN = 48, /* elements: PoCL takes 4 s to compile 32 of a softmax, 11 s for 68 */
 };
 
 void device_row_decide(struct device_row *row, const struct plan_group *plan)
@@ -496,6 +497,7 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         return false;
     device_row_decide(&row, plan);
     double most = 1024;
+    int written = (row.keep + row.unroll) * row.elements;
     if (device->unit_registers)
         most = fmin(230, (double)device->unit_registers / (row.threads * row.resident));
     if (row.is_across && !row.can_across)
@@ -516,6 +518,9 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
         nest_refuse(why_not, "nothing is kept from launch to launch");
     else if (row_registers(&row) > most)
         nest_refuse(why_not, "what a thread keeps would take %.0f registers", row_registers(&row));
+    else if (!device->unit_registers && written > MOST_WRITTEN)
+        nest_refuse(why_not, "%d elements written one by one take a processor's driver too long",
+                    written);
     else if (row_shared(&row) > (double)device->shared)
         nest_refuse(why_not, "a block would take %.0f bytes of shared memory", row_shared(&row));
     else
