@@ -1,5 +1,7 @@
 /*
- * smelt export: what a search found, as C that needs nothing of smelt.
+ * smelt export: what a search found, as C that needs nothing of smelt. Of a device it is the
+ * kernels and the evidence: their manifests say how they are launched, by whatever drives the
+ * device there.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +13,7 @@
 #include "gen/gen.h"
 #include "judge/judge.h"
 #include "os/file.h"
+#include "target/target.h"
 
 static const struct option options[] = {OPTION_STORE, OPTION_JSON, {0}};
 
@@ -101,7 +104,8 @@ static bool find_variants(struct stored *stored, struct export *export, bool all
         return stored_fail(stored, &error);
     for (size_t i = 0; i < runs.count; i++) {
         bool meant = runs.at[i].id == export->run.id ||
-                     (all && strcmp(runs.at[i].task, export->run.task) == 0);
+                     (all && strcmp(runs.at[i].task, export->run.task) == 0 &&
+                      strcmp(runs.at[i].target, export->run.target) == 0);
         if (meant && !add_winner(stored, export, &runs.at[i]))
             return false;
     }
@@ -113,7 +117,10 @@ static bool find_variants(struct stored *stored, struct export *export, bool all
     }
     struct export_variant plain = {.holds = ""};
     struct text text = text_new(export->arena);
-    gen_plain_c(&text, export->program, GEN_PLAIN);
+    if (export->ending)
+        gen_plain_device(&text, export->program, export->run.target, &(struct gen_contract){0});
+    else
+        gen_plain_c(&text, export->program, GEN_PLAIN);
     plain.source = text.at;
     plain.kernel = parse_kernel(export->arena, "plain", text.at, export->part);
     if (!plain.kernel) {
@@ -176,6 +183,16 @@ static bool make_folder(struct writer *writer)
     return false;
 }
 
+static bool write_kernels(struct writer *writer, const struct export *export)
+{
+    const char *ending = export->ending ? export->ending : "c";
+    for (int i = 0; i < export->variant_count; i++)
+        if (!write_file(writer, arena_printf(export->arena, "kernels/variant_%d.%s", i, ending),
+                        export->variants[i].source, strlen(export->variants[i].source)))
+            return false;
+    return true;
+}
+
 static bool write_code(struct writer *writer, const struct export *export)
 {
     struct arena *arena = export->arena;
@@ -188,12 +205,10 @@ static bool write_code(struct writer *writer, const struct export *export)
     for (int i = 0; i < export->variant_count; i++) {
         struct text wrapper = text_new(arena);
         export_wrapper(export, i, &wrapper);
-        if (!write_text(writer, arena_printf(arena, "variant_%d.c", i), &wrapper) ||
-            !write_file(writer, arena_printf(arena, "kernels/variant_%d.c", i),
-                        export->variants[i].source, strlen(export->variants[i].source)))
+        if (!write_text(writer, arena_printf(arena, "variant_%d.c", i), &wrapper))
             return false;
     }
-    return true;
+    return write_kernels(writer, export);
 }
 
 /* The compiler's words are those kernels were judged with, less what is for shared objects. */
@@ -275,6 +290,9 @@ static bool write_all(struct writer *writer, struct stored *stored, struct expor
 {
     struct text data = text_new(export->arena), example = text_new(export->arena);
     struct error error = {0};
+    if (export->ending)
+        return make_folder(writer) && write_evidence(writer, stored, export) &&
+               write_kernels(writer, export);
     if (!export_data(export, &data, &error)) {
         errors_take(&writer->invocation->errors, &error);
         return false;
@@ -316,9 +334,14 @@ static enum exit_code answer(struct invocation *invocation, const struct export 
         else
             text_add(&out, "plain\n");
     }
-    text_printf(&out,
-                "    the call is declared in %s/%s.h; try it: cd %s && sh build.sh && ./example\n",
-                writer->folder, export->name, writer->folder);
+    if (export->ending)
+        text_printf(&out, "    the first lines of %s/kernels/*.%s say how each is launched\n",
+                    writer->folder, export->ending);
+    else
+        text_printf(
+            &out,
+            "    the call is declared in %s/%s.h; try it: cd %s && sh build.sh && ./example\n",
+            writer->folder, export->name, writer->folder);
     output_text(&out);
     return EXIT_YES;
 }
@@ -340,6 +363,8 @@ static enum exit_code run(struct invocation *invocation)
         export->program = again.planned.program;
         export->part = ir_root(again.planned.program);
         export->name = export_identifier(invocation->arena, export->run.task);
+        if (again.planned.target.device)
+            export->ending = strchr(target_find(export->run.target)->source, '.') + 1;
         fine = find_variants(&stored, export, strcmp(word, export->run.task) == 0) &&
                write_all(&writer, &stored, export);
     }
@@ -359,8 +384,11 @@ const struct command command_export = {
         "winner for the sizes it holds for, the plain kernel last so that every size is done; a "
         "header; the kernels as they were judged, with their plans; an example that calls the "
         "function and compares with the reference; what the judge found, as JSON; and the command "
-        "that builds it, which needs a C compiler only.\n\n"
-        "For a task, the winners of all its runs are put together, by the sizes they hold for.",
+        "that builds it, which needs a C compiler only. Of a run on a device: the kernels, with "
+        "their plans and what the judge found; how to launch them is said on top of each.\n\n"
+        "For a task, the winners of all its runs on the target of the newest are put together, by "
+        "the "
+        "sizes they hold for.",
     .options = options,
     .examples = examples,
     .run = run,

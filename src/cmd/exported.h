@@ -29,6 +29,7 @@ struct export
     const struct task *task;
     const struct ir_part *part;
     const struct ir_program *program;
+    const char *ending; /* of kernels for a device: "cl", "cu"; NULL: C for the CPU */
     struct run run;
     struct export_variant variants[EXPORT_VARIANTS]; /* the fallback last */
     int variant_count;

@@ -70,6 +70,9 @@ const char *planned_class_of(struct arena *arena, const struct plan *plan);
  * (planned_target.c). */
 bool planned_target(struct arena *arena, const char *name, struct skeleton_target *target,
                     struct error *error);
+/* Whether kernels for it can run here; planning them needs nothing. */
+bool planned_target_is_there(struct arena *arena, const struct skeleton_target *target,
+                             struct error *error);
 
 /*
  * The kernel of the best seed plan for a case's types and ranks, good at the sizes of the first

@@ -100,3 +100,9 @@ bool planned_target(struct arena *arena, const char *name, struct skeleton_targe
                "cuda:sm_80");
     return false;
 }
+
+bool planned_target_is_there(struct arena *arena, const struct skeleton_target *target,
+                             struct error *error)
+{
+    return !target->device || device_describe(arena, target_find(target->device->language), error);
+}

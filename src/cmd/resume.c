@@ -31,8 +31,8 @@ static enum exit_code resume(struct invocation *invocation)
         return errors_exit(&invocation->errors);
     enum exit_code exit = EXIT_NO;
     bool ready = stored_run(&request->stored, invocation->operands.at[0], &old) &&
-                 run_words_again(&request->stored, &old, &again) && run_prepare(request, &again) &&
-                 run_models_take(request, &again);
+                 run_words_again(&request->stored, &old, &again) &&
+                 run_prepare_search(request, &again);
     if (ready) {
         struct search_budget *budget = &request->options.budget;
         run_describe(request, &again);

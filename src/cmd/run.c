@@ -229,7 +229,7 @@ static enum exit_code run(struct invocation *invocation)
     struct run_request *request = arena_new(invocation->arena, struct run_request);
     if (run_is_many(invocation))
         return run_many(invocation);
-    if (!run_prepare(request, invocation) || !run_models_take(request, invocation))
+    if (!run_prepare_search(request, invocation))
         return errors_exit(&invocation->errors);
     if (!stored_open(&request->stored, invocation, true))
         return EXIT_ENVIRONMENT;

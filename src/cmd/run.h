@@ -63,14 +63,15 @@ struct run_request {
     struct tally tally; /* at the end */
 };
 
-/* --proposers and what belongs to it, for whoever is going to search: after run_prepare. False:
- * errors were added. */
+/* --proposers and what belongs to it: after run_prepare. False: errors were added. */
 bool run_models_take(struct run_request *request, struct invocation *invocation);
 bool run_models_begin(struct run_request *request, struct error *error);
 void run_models_end(struct run_request *request);
 
 /* Options and task. False: errors were added. */
 bool run_prepare(struct run_request *request, struct invocation *invocation);
+/* The same for whoever is going to search: with the models, on a device that is there. */
+bool run_prepare_search(struct run_request *request, struct invocation *invocation);
 /* "cpu", "cuda": what the plans of the run are for. */
 const char *run_target(const struct run_request *request);
 /* The machine, and what is known of tasks like this; with the store open. */

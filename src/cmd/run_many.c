@@ -117,8 +117,7 @@ static struct run_request *run_job(struct stored *stored, const struct job *job)
     struct invocation *again = arena_new(invocation->arena, struct invocation);
     bool searched = false;
     request->stored = *stored;
-    if (parse_job(invocation, job, again) && run_prepare(request, again) &&
-        run_models_take(request, again)) {
+    if (parse_job(invocation, job, again) && run_prepare_search(request, again)) {
         request->stored.invocation = again;
         run_describe(request, again);
         searched = run_begin(request, again);

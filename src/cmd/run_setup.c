@@ -262,6 +262,23 @@ bool run_prepare(struct run_request *request, struct invocation *invocation)
     return true;
 }
 
+/* Nothing is begun that cannot be judged here: plans alone need no device. */
+static bool is_device_there(const struct run_request *request, struct invocation *invocation)
+{
+    struct error error = {0};
+    if (request->begin_only ||
+        planned_target_is_there(invocation->arena, &request->planned.target, &error))
+        return true;
+    errors_take(&invocation->errors, &error);
+    return false;
+}
+
+bool run_prepare_search(struct run_request *request, struct invocation *invocation)
+{
+    return run_prepare(request, invocation) && is_device_there(request, invocation) &&
+           run_models_take(request, invocation);
+}
+
 /* ---- a run of the store ---- */
 
 bool run_parse(struct invocation *invocation, struct run_words *words, struct invocation *again)
