@@ -397,16 +397,20 @@ static bool row_legal(const struct skeleton_group *group, const struct plan_grou
 }
 
 /* What rows take however little they read: the lanes of each are folded; or, across, additions wait
- * for each other, term by term. */
+ * for each other, term by term, after what it takes to begin with a vector of rows. */
 static double waiting(const struct skeleton_group *group, const struct plan_group *plan,
                       const struct row_shape *shape)
 {
-    static const double fold = 3e-9, addition = 1e-9; /* seconds */
+    static const double fold = 4e-9, addition = 1e-9, begin = 1e-9; /* seconds */
     double rows = (double)shape->rows, lanes = (double)plan_number(plan, "lanes", 1);
     double seconds = rows * fold;
-    if (plan_is(plan, "side", "across"))
-        seconds =
-            plan_is(plan, "columns", "no") ? rows / lanes * (double)shape->length * addition : 0;
+    if (plan_is(plan, "side", "across")) {
+        double side = (double)nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
+        double vectors = rows / fmax(side, 1) * ceil(side / lanes);
+        seconds = plan_is(plan, "columns", "no")
+                      ? vectors * ((double)shape->length * addition + begin)
+                      : 0;
+    }
     return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
 }
 
@@ -437,7 +441,9 @@ static struct skeleton_cost row_predict(const struct skeleton_group *group,
     if (!plan_is(plan, "threads", "1") && !plan_is(plan, "split", "yes") &&
         shape.rows < group->target->threads)
         cost.seconds *= group->target->threads;
-    cost.seconds = fmax(cost.seconds, waiting(group, plan, &shape));
+    double waits = waiting(group, plan, &shape);
+    bool across = plan_is(plan, "side", "across");
+    cost.seconds = across ? fmax(cost.seconds, waits) : cost.seconds + waits;
     cost.seconds += buffering(group, plan, &shape);
     return cost;
 }
