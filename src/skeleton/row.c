@@ -218,7 +218,7 @@ static void shape_direction(struct row_shape *shape)
         if (!is_along(shape, &accesses->at[i]) || elements <= largest)
             continue;
         largest = elements;
-        far = true;
+        far = shape->left.count == 1; /* else results would lie apart */
     }
     shape->across = -1;
     for (size_t i = 0; i < accesses->count; i++) {
@@ -456,7 +456,10 @@ static double waiting(const struct skeleton_group *group, const struct plan_grou
     return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
 }
 
-/* Rows side by side have their results in a buffer first: cleared, read and written once more. */
+/*
+ * Rows side by side have their results in a buffer first: cleared, read and written once more, and
+ * for every term read and written in the first-level cache, which has twice the rate of the second.
+ */
 static double buffering(const struct skeleton_group *group, const struct plan_group *plan,
                         const struct row_shape *shape)
 {
@@ -464,7 +467,8 @@ static double buffering(const struct skeleton_group *group, const struct plan_gr
     if (!plan_is(plan, "side", "across") || plan_is(plan, "columns", "no") ||
         group->target->l2_rate <= 0)
         return 0;
-    double seconds = passes * 4 * (double)shape->rows / group->target->l2_rate;
+    double bytes = 4 * (double)shape->rows * (passes + (double)shape->length);
+    double seconds = bytes / group->target->l2_rate;
     return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
 }
 
