@@ -49,6 +49,26 @@ struct row_group {
 bool row_group_init(struct row_group *row, const struct skeleton_group *group,
                     struct skeleton_reason *why_not);
 
+/* The group at the sizes it is planned for. */
+struct row_shape {
+    struct row_group row;
+    struct nest_chains left, reduced;
+    int64_t rows, length, inner;
+    int across; /* the left chain rows lie side by side along, or -1 */
+    double bytes, operations;
+    bool stores, heavy; /* elements are written; functions are computed more than once */
+};
+struct row_shape row_shape_of(const struct skeleton_group *group);
+/* How many functions of mathematics a stage computes. */
+int row_functions(const struct ir_stage *stage);
+
+/* Entries of the skeleton's row (row_choose.c). */
+void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *slots);
+bool row_choose_legal(const struct skeleton_group *group, const struct plan_group *plan,
+                      struct skeleton_reason *why_not);
+struct skeleton_cost row_choose_predict(const struct skeleton_group *group,
+                                        const struct plan_group *plan);
+
 struct row_lowering {
     const struct skeleton_group *group;
     const struct plan_group *plan;
