@@ -310,8 +310,7 @@ void run_print_summary(struct text *out, const struct run_request *request)
     if (files->report)
         text_printf(out, "    report: %s\n", files->report);
     if (search->run.id)
-        text_printf(out,
-                    "    run %lld, candidate %lld: smelt show %lld; smelt best %lld -o FILE\n",
+        text_printf(out, "    run %lld, candidate %lld: smelt show %lld; smelt best %lld -o FILE\n",
                     (long long)search->run.id, (long long)best->record.id,
                     (long long)search->run.id, (long long)search->run.id);
 }
