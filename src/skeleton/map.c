@@ -121,14 +121,27 @@ static int turn_seed(const struct map_shape *shape, int lanes)
     return seed;
 }
 
+/* Whether elements wait for reads that wait for each other: several vectors do so at once. */
+static bool is_search(const struct map_shape *shape)
+{
+    enum { LEAST_STEPS = 4 };
+    const struct skeleton_group *group = shape->nest.group;
+    int chain = 1;
+    for (int i = 0; i < group->stage_count; i++) {
+        int own = slots_chain(group, nest_stage(&shape->nest, i));
+        chain = own > chain ? own : chain;
+    }
+    return chain >= LEAST_STEPS;
+}
+
 static void map_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     struct map_shape shape = map_shape_of(group);
     int lanes = group->target->vector_bytes / nest_value_bytes(&shape.nest);
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     lanes = shape.inner * 2 <= lanes ? 1 : lanes;
-    int turn = turn_seed(&shape, lanes);
-    slots_add_lanes(group, slots, lanes, SLOTS_LANES);
+    int turn = turn_seed(&shape, lanes), several = is_search(&shape) ? 4 : 1;
+    slots_add_lanes(group, slots, lanes * several, SLOTS_LANES);
     slots_add(group, slots, "turn",
               "squares side by side, read along one index, written along another", SQUARES,
               shape.turn >= 0 ? 4 : 1, turn);

@@ -3,6 +3,7 @@
  * Slow and right; what no other skeleton fits is at least there.
  */
 #include "skeleton/skeleton.h"
+#include "skeleton/slots.h"
 
 enum { PLAIN_RATE = 4 }; /* of a vector's lanes, how much slower than the best it computes */
 
@@ -81,6 +82,7 @@ static double device_stage(const struct skeleton_group *group, const struct ir_s
 static struct skeleton_cost plain_predict(const struct skeleton_group *group,
                                           const struct plan_group *plan)
 {
+    static const double chosen_read = 4e-9; /* seconds, at a place another one decides */
     (void)plan;
     const struct skeleton_target *target = group->target;
     struct skeleton_cost cost = {.vectors = 1};
@@ -93,10 +95,12 @@ static struct skeleton_cost plain_predict(const struct skeleton_group *group,
         struct ir_work work = ir_stage_work(group->binding, &group->part->stages[i]);
         cost.operations += work.operations;
         cost.bytes += work.read_bytes + work.write_bytes;
+        int chain = slots_chain(group, &group->part->stages[i]);
         if (target->device)
             cost.seconds += device_stage(group, &group->part->stages[i], &work);
         else
-            cost.seconds += (work.operations + work.points) / rate;
+            cost.seconds +=
+                (work.operations + work.points) / rate + work.points * (chain - 1) * chosen_read;
     }
     if (!target->device)
         cost.seconds += cost.bytes / target->memory;

@@ -302,6 +302,25 @@ static double buffering(const struct skeleton_group *group, const struct plan_gr
     return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
 }
 
+/* Conditions and choices among integers, which the floor counts as nothing: a cycle each, and two
+ * for what becomes of them. */
+static double deciding(const struct skeleton_group *group, const struct plan_group *plan,
+                       const struct row_shape *shape)
+{
+    const struct skeleton_target *target = group->target;
+    double cycle = target->vector_bytes / 2.0 / target->fma, steps = 0;
+    for (int i = 0; i < shape->row.stage_count; i++) {
+        const struct ir_stage *stage = shape->row.stages[i].stage;
+        bool counts =
+            stage->kind == IR_REDUCE && stage->nodes.at[stage->writes[0].value].type == DTYPE_I64;
+        steps += counts ? 2 : 0;
+        for (int n = 0; counts && n < stage->nodes.count; n++)
+            steps += ir_op_arguments(stage->nodes.at[n].op) > 0;
+    }
+    double vectors = (double)(shape->rows * shape->length) / (double)plan_number(plan, "lanes", 1);
+    return vectors * steps * cycle / (plan_is(plan, "threads", "1") ? 1 : target->threads);
+}
+
 struct skeleton_cost row_choose_predict(const struct skeleton_group *group,
                                         const struct plan_group *plan)
 {
@@ -320,6 +339,6 @@ struct skeleton_cost row_choose_predict(const struct skeleton_group *group,
     double waits = waiting(group, plan, &shape);
     bool across = plan_is(plan, "side", "across");
     cost.seconds = across ? fmax(cost.seconds, waits) : cost.seconds + waits;
-    cost.seconds += buffering(group, plan, &shape);
+    cost.seconds += buffering(group, plan, &shape) + deciding(group, plan, &shape);
     return cost;
 }

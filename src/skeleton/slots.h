@@ -26,6 +26,9 @@ void slots_add_stores(const struct skeleton_group *group, struct skeleton_slots 
  */
 void slots_predict(const struct skeleton_group *group, const struct plan_group *plan,
                    struct skeleton_cost *cost);
+/* How many reads of a stage wait for each other, each at a place the one before decides, as the
+ * steps of a search do; 1: none waits. */
+int slots_chain(const struct skeleton_group *group, const struct ir_stage *stage);
 /*
  * What the reads of a group cost by themselves: gathered ones take a step per element, and what is
  * read again and again comes from the nearest cache that holds it. Lanes run along the last index
