@@ -22,6 +22,13 @@ static const struct example resume_examples[] = {
 
 enum { RESUME_SECONDS = 60 }; /* of a run that was begun without a search */
 
+/* Two that search one run would count, and propose, everything twice. */
+static bool hold(struct stored *stored, const struct run *run)
+{
+    struct error error = {0};
+    return stored->engine->run_hold(stored->store, run->id, &error) || stored_fail(stored, &error);
+}
+
 static enum exit_code resume(struct invocation *invocation)
 {
     struct run_request *request = arena_new(invocation->arena, struct run_request);
@@ -31,7 +38,7 @@ static enum exit_code resume(struct invocation *invocation)
         return errors_exit(&invocation->errors);
     enum exit_code exit = EXIT_NO;
     bool ready = stored_run(&request->stored, invocation->operands.at[0], &old) &&
-                 run_words_again(&request->stored, &old, &again) &&
+                 hold(&request->stored, &old) && run_words_again(&request->stored, &old, &again) &&
                  run_prepare_search(request, &again);
     if (ready) {
         struct search_budget *budget = &request->options.budget;

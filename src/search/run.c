@@ -511,10 +511,15 @@ bool search_open(struct search *search, struct error *error)
                                 : search_load(search, error));
 }
 
+static bool hold(struct search *search, struct error *error)
+{
+    return !search->engine || search->engine->run_hold(search->store, search->run.id, error);
+}
+
 enum search_end search_run(struct search *search, struct error *error)
 {
     struct error late = {0};
-    if (!search_open(search, error))
+    if (!search_open(search, error) || !hold(search, error))
         return SEARCH_FAILED;
     search->run.state = RUN_RUNNING;
     if (search->engine && !search->engine->run_update(search->store, &search->run, error))

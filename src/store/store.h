@@ -61,6 +61,9 @@ struct store_engine {
 
     /* Fills in run->id. */
     bool (*run_add)(struct store *store, struct run *run, struct error *error);
+    /* Says that this process searches the run, until it ends or closes the store. False: another
+     * one does. */
+    bool (*run_hold)(struct store *store, int64_t run, struct error *error);
     /* State, ended, best, seconds. */
     bool (*run_update)(struct store *store, const struct run *run, struct error *error);
     /* Whoever is not the run's search says which is the best now, and how long that took; nothing

@@ -13,6 +13,7 @@ enum { STORE_STATEMENTS = 64 }; /* different statements, all prepared once and k
 struct store {
     sqlite3 *database;
     char *path;
+    int runs; /* the file of run_hold; -1: not opened */
     struct {
         const char *sql; /* the literal itself: its address is its name */
         sqlite3_stmt *statement;
@@ -47,6 +48,7 @@ bool store_migrate(struct store *store, bool read_only, struct error *error);
 
 /* The functions of the table, by file. */
 bool sqlite_run_add(struct store *store, struct run *run, struct error *error);
+bool sqlite_run_hold(struct store *store, int64_t run, struct error *error);
 bool sqlite_run_update(struct store *store, const struct run *run, struct error *error);
 bool sqlite_run_crown(struct store *store, int64_t run, int64_t before, int64_t best,
                       double seconds, bool *done, struct error *error);

@@ -1,6 +1,9 @@
 /*
  * Runs and their events.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "store/sqlite/engine.h"
@@ -17,6 +20,28 @@ bool sqlite_run_add(struct store *store, struct run *run, struct error *error)
     if (added)
         run->id = sqlite3_last_insert_rowid(store->database);
     return added;
+}
+
+/*
+ * A byte per run of a file beside the store is locked: the system lets go of it when the process
+ * ends, however it does. Where there is no such file (a disk that is full), nobody is kept out.
+ */
+bool sqlite_run_hold(struct store *store, int64_t run, struct error *error)
+{
+    char path[4096];
+    const char *file = sqlite3_db_filename(store->database, "main");
+    bool kept = file && *file; /* else it is in memory, and this process's alone */
+    int length = kept ? snprintf(path, sizeof path, "%s-runs", file) : 0;
+    if (kept && store->runs < 0 && length < (int)sizeof path)
+        store->runs = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
+    if (store->runs < 0 || fcntl(store->runs, F_SETLK, &lock) == 0 ||
+        (errno != EACCES && errno != EAGAIN))
+        return true;
+    error_set(error, ERROR_STORE_BUSY, "run %lld is being searched by another smelt",
+              (long long)run);
+    error_hint(error, "wait until it ends, or stop it: Ctrl-C there ends it cleanly");
+    return false;
 }
 
 bool sqlite_run_update(struct store *store, const struct run *run, struct error *error)

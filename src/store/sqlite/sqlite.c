@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BUSY_MILLISECONDS = 30000 }; /* how long a writer waits for another one */
 
@@ -172,6 +173,8 @@ static void sqlite_close(struct store *store)
     for (int i = 0; i < store->statement_count; i++)
         sqlite3_finalize(store->statements[i].statement);
     sqlite3_close(store->database);
+    if (store->runs >= 0)
+        close(store->runs);
     free(store->path);
     free(store);
 }
@@ -242,6 +245,7 @@ static struct store *sqlite_open(const char *path, bool read_only, struct error 
         memory_exhausted();
     }
     store->path = copy;
+    store->runs = -1;
     int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     bool fine = sqlite3_open_v2(path, &store->database, flags, NULL) == SQLITE_OK;
     if (read_only && (!fine || !can_be_read(store)))
@@ -302,6 +306,7 @@ const struct store_engine store_sqlite = {
     .open = sqlite_open,
     .close = sqlite_close,
     .run_add = sqlite_run_add,
+    .run_hold = sqlite_run_hold,
     .run_update = sqlite_run_update,
     .run_crown = sqlite_run_crown,
     .run_list = sqlite_run_list,
