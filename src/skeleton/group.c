@@ -12,6 +12,8 @@ struct number_list VECTOR(int);
 
 struct grouping {
     const struct skeleton_program *program;
+    const struct plan_fix *fixes; /* sizes that are known: some skeletons fit only then */
+    int fix_count;
     const struct ir_graph *graph;
     int stages;
     bool *inlined;
@@ -257,6 +259,8 @@ static bool fits(struct grouping *g, const int *set, int count)
         .inlined = g->inlined,
         .needed = g->needed,
         .binding = g->program->binding,
+        .fixes = g->fixes,
+        .fix_count = g->fix_count,
         .target = g->program->target,
         .accuracy = g->program->accuracy,
     };
@@ -376,10 +380,14 @@ static struct plan *make_plan(struct grouping *g)
     return plan;
 }
 
-struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style)
+struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style,
+                          const struct plan_fix *fixes, int fix_count)
 {
-    struct grouping g = {
-        .program = program, .graph = program->graph, .stages = program->part->stage_count};
+    struct grouping g = {.program = program,
+                         .graph = program->graph,
+                         .stages = program->part->stage_count,
+                         .fixes = fixes,
+                         .fix_count = fix_count};
     size_t stages = (size_t)g.stages + 1, tensors = (size_t)program->part->tensor_count + 1;
     g.inlined = arena_array(program->arena, stages, sizeof *g.inlined);
     g.before = arena_array(program->arena, stages, sizeof *g.before);
@@ -402,6 +410,8 @@ struct plan *group_stages(const struct skeleton_program *program, const struct g
     plan->graph = program->graph;
     plan->rewrites = program->rewrites;
     plan->rewrite_count = program->rewrite_count;
+    plan->fixes = fixes;
+    plan->fix_count = fix_count;
     arena_release(&g.scratch);
     return plan;
 }

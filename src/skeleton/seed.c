@@ -298,9 +298,7 @@ static void add_fixed(const struct skeleton_program *program, struct seeds *seed
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES && count; i++) {
         if (STYLES[i].plain || !style_fits(program, &STYLES[i]))
             continue;
-        struct plan *plan = group_stages(program, &STYLES[i]);
-        plan->fixes = fixes;
-        plan->fix_count = count;
+        struct plan *plan = group_stages(program, &STYLES[i], fixes, count);
         if (decide(program, plan, false))
             add_seed(program, seeds, plan);
     }
@@ -316,9 +314,7 @@ static struct seeds seed_program(const struct skeleton_program *program)
     for (size_t i = 0; i < sizeof STYLES / sizeof *STYLES; i++) {
         if (!style_fits(program, &STYLES[i]))
             continue;
-        struct plan *plan = group_stages(program, &STYLES[i]);
-        plan->fixes = fixes;
-        plan->fix_count = count;
+        struct plan *plan = group_stages(program, &STYLES[i], fixes, count);
         if (decide(program, plan, STYLES[i].plain))
             add_seed(program, &seeds, plan);
     }

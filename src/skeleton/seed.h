@@ -22,7 +22,8 @@ struct group_style {
     bool plain; /* skeleton plain for everything */
 };
 
-/* A plan in this style, without skeletons and decisions yet. */
-struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style);
+/* A plan in this style for the sizes that are known, without skeletons and decisions yet. */
+struct plan *group_stages(const struct skeleton_program *program, const struct group_style *style,
+                          const struct plan_fix *fixes, int fix_count);
 
 #endif
