@@ -180,18 +180,21 @@ static bool prefetch_seed(const struct row_shape *shape)
 
 /*
  * Whether half a vector had better be read at a time: a Zen 4 gets 34 GB/s from memory by these
- * and 26 by whole ones (a sum of 67 MB in pages of 4 KiB). For rows of a page and more that are
- * only read, with nothing but additions and the like to do.
+ * and 26 by whole ones (a sum of 67 MB in pages of 4 KiB). For rows that are only read, with
+ * nothing but additions and the like to do.
  */
 static bool reads_by_halves(const struct row_shape *shape)
 {
-    enum { PAGE_BYTES = 4096 };
+    enum { LEAST_BYTES = 2048 }; /* that lie side by side */
     const struct skeleton_target *target = shape->row.nest.group->target;
-    bool light = !shape->stores && shape->across < 0;
+    bool light = !shape->stores;
     for (int i = 0; i < shape->row.stage_count; i++)
         light &= row_functions(shape->row.stages[i].stage) == 0;
+    int64_t side = shape->across < 0
+                       ? shape->inner
+                       : nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
     return light && target->masks && shape->bytes > (double)target->l3 &&
-           shape->inner * nest_value_bytes(&shape->row.nest) >= PAGE_BYTES;
+           side * nest_value_bytes(&shape->row.nest) >= LEAST_BYTES;
 }
 
 void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *slots)

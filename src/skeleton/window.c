@@ -154,8 +154,9 @@ double window_results(const struct skeleton_group *group, const struct ir_stage 
     return count;
 }
 
-/* Half vectors where lines are full of them and not of whole ones: what is left of a line is masked,
- * and takes as long as several vectors (lines of 56 by 8 or 16: 1.07 to 1.2 times as fast). */
+/* Half vectors where lines are full of them and not of whole ones: what is left of a line is
+ * masked, and takes as long as several vectors (lines of 56 by 8 or 16: 1.07 to 1.2 times as fast).
+ */
 static int lanes_seed(const struct skeleton_group *group, const struct window *window)
 {
     int lanes = group->target->vector_bytes / window->sum.element;
