@@ -136,8 +136,8 @@ static struct scatter scatter_new(struct random *random)
 
 static double scatter_at(struct scatter *scatter, int64_t element)
 {
-    if (element % 4 == 0)
-        scatter->bits = hash_mix(scatter->seed, (uint64_t)element);
+    if (element % 4 == 0) /* mixed twice: neighbours' bits go round evenly after once, and cancel */
+        scatter->bits = hash_mix(hash_mix(scatter->seed, (uint64_t)element), scatter->seed);
     double value = (double)(scatter->bits & 0xffff) * 0x1p-16;
     scatter->bits >>= 16;
     return value;
