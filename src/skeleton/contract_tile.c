@@ -85,8 +85,50 @@ static void tile_terms(struct contract_code *code, struct loop_block *block, str
 
 /* ---- sums ---- */
 
+/*
+ * Sums in vector registers are written out one by one, as they must be to stay there. Those of tile
+ * registers are in memory when they are met here, and a loop goes over them.
+ */
+static bool in_memory(const struct contract_code *code)
+{
+    return code->atom && code->atom->rows > 1;
+}
+
+/* How often what is done with every sum, or with each `step`th, is written. */
+static int times_written(const struct contract_code *code, int step)
+{
+    return in_memory(code) ? 1 : (code->rows * code->vectors + step - 1) / step;
+}
+
+/* Where it is written the nth time, and the number of the sum there. */
+static struct loop_block *sum_block(struct contract_code *code, struct loop_block *block, int step,
+                                    int n, loop_value *number)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *sum;
+    if (!in_memory(code)) {
+        *number = loop_integer(arena, (int64_t)n * step);
+        return block;
+    }
+    loop_value count = loop_integer(arena, (int64_t)code->rows * code->vectors);
+    block = loop_for(block, LOOP_SERIAL, "sum", loop_integer(arena, 0), count,
+                     step > 1 ? loop_integer(arena, step) : NULL, &sum);
+    *number = loop_of(arena, sum);
+    return block;
+}
+
+static void tile_zero(struct contract_code *code, struct loop_block *block, const struct tile *tile)
+{
+    loop_value zero = loop_number(code->arena, 0, code->contract->dtype), at;
+    for (int i = 0; i < times_written(code, 1); i++) {
+        struct loop_block *body = sum_block(code, block, 1, i, &at);
+        loop_store(body, tile->sums, at, loop_splat(code->arena, zero, code->lanes));
+    }
+}
+
 /* Sums of earlier blocks are kept tile by tile: whole vectors, none masked. */
-static loop_value partial_place(struct contract_code *code, const struct tile *tile, int number)
+static loop_value partial_place(struct contract_code *code, const struct tile *tile,
+                                loop_value number)
 {
     struct arena *arena = code->arena;
     loop_value at = tile->at->row_panel;
@@ -94,22 +136,22 @@ static loop_value partial_place(struct contract_code *code, const struct tile *t
         at = loop_add(arena, loop_mul(arena, code->part, code->row_panels), at);
     at = loop_add(arena, loop_mul(arena, at, code->column_panels), tile->at->column_panel);
     at = loop_mul(arena, at, loop_integer(arena, (int64_t)code->rows * code->vectors));
-    at = loop_add(arena, at, loop_integer(arena, number));
+    at = loop_add(arena, at, number);
     return loop_mul(arena, at, loop_integer(arena, code->lanes));
 }
 
 static void tile_blocks(struct contract_code *code, struct loop_block *block,
                         const struct tile *tile, bool store)
 {
-    struct arena *arena = code->arena;
-    for (int i = 0; i < code->rows * code->vectors; i++) {
-        loop_value place = partial_place(code, tile, i), at = loop_integer(arena, i);
-        loop_value sum = vector_load(code, tile->sums, at);
+    for (int i = 0; i < times_written(code, 1); i++) {
+        loop_value at;
+        struct loop_block *body = sum_block(code, block, 1, i, &at);
+        loop_value place = partial_place(code, tile, at), sum = vector_load(code, tile->sums, at);
         if (store) {
-            loop_store(block, code->partial, place, sum);
+            loop_store(body, code->partial, place, sum);
         } else {
-            sum = loop_add(arena, sum, vector_load(code, code->partial, place));
-            loop_store(block, tile->sums, at, sum);
+            sum = loop_add(code->arena, sum, vector_load(code, code->partial, place));
+            loop_store(body, tile->sums, at, sum);
         }
     }
 }
@@ -119,9 +161,12 @@ static void tile_fetch(struct contract_code *code, struct loop_block *block,
                        const struct tile *tile)
 {
     enum { LINE = 64 }; /* bytes */
-    int step = LINE / (code->lanes * code->contract->element);
-    for (int i = 0; i<code->rows * code->vectors; i += step> 1 ? step : 1)
-        loop_prefetch(block, code->partial, partial_place(code, tile, i));
+    int each = code->lanes * code->contract->element, step = each < LINE ? LINE / each : 1;
+    for (int i = 0; i < times_written(code, step); i++) {
+        loop_value at;
+        struct loop_block *body = sum_block(code, block, step, i, &at);
+        loop_prefetch(body, code->partial, partial_place(code, tile, at));
+    }
 }
 
 /* Straight from registers. */
@@ -151,11 +196,13 @@ static void tile_store_rows(struct contract_code *code, struct loop_block *block
     struct arena *arena = code->arena;
     int count = code->rows * code->vectors;
     struct loop_variable *row;
-    const struct loop_buffer *finished =
-        loop_stack(block, "finished", code->contract->dtype, code->lanes, count);
-    for (int i = 0; i < count; i++)
-        loop_store(block, finished, loop_integer(arena, i),
-                   vector_load(code, tile->sums, loop_integer(arena, i)));
+    const struct loop_buffer *finished = tile->sums;
+    if (!in_memory(code)) {
+        finished = loop_stack(block, "finished", code->contract->dtype, code->lanes, count);
+        for (int i = 0; i < count; i++)
+            loop_store(block, finished, loop_integer(arena, i),
+                       vector_load(code, tile->sums, loop_integer(arena, i)));
+    }
     loop_value first = contract_row(code, tile->at->row_panel, loop_integer(arena, 0));
     loop_value rows = loop_integer(arena, code->rows);
     if (!whole)
@@ -240,6 +287,8 @@ static void tile_words(struct contract_code *code, struct loop_block *block, str
     struct loop_block *outside = loop_if(block, contract_is_outside(code, tile->at));
     struct loop_block *inside = loop_else(block);
     code->pack_a = code->pack_b = false;
+    if (in_memory(code))
+        tile_zero(code, outside, tile);
     open_rows(code, outside, tile);
     tile_unpacked(code, outside, tile, whole);
     code->pack_a = code->pack_b = true;
@@ -270,12 +319,10 @@ static void tile_finish(struct contract_code *code, struct loop_block *block,
         tile_store(code, block, tile, whole);
 }
 
-/* The places of the tile, and sums of nothing; whether all of it exists. */
+/* The places of the tile, and room for its sums; whether all of it exists. */
 static loop_value tile_open(struct contract_code *code, struct loop_block *block, struct tile *tile)
 {
-    struct arena *arena = code->arena;
-    int count = code->rows * code->vectors;
-    loop_value zero = loop_number(arena, 0, code->contract->dtype), whole = NULL;
+    loop_value whole = NULL;
     if (!code->along) {
         if (tile->at->columns)
             tile->columns = *tile->at->columns;
@@ -283,9 +330,8 @@ static loop_value tile_open(struct contract_code *code, struct loop_block *block
             contract_open_columns(code, block, tile->at->column_panel, &tile->columns);
         whole = tile_is_whole(code, tile);
     }
-    tile->sums = loop_stack(block, "sums", code->contract->dtype, code->lanes, count);
-    for (int i = 0; i < count; i++)
-        loop_store(block, tile->sums, loop_integer(arena, i), loop_splat(arena, zero, code->lanes));
+    tile->sums =
+        loop_stack(block, "sums", code->contract->dtype, code->lanes, code->rows * code->vectors);
     return whole;
 }
 
@@ -298,6 +344,8 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
         open_rows(code, block, &tile);
     loop_clear(block);
     loop_value whole = tile_open(code, block, &tile);
+    if (!in_memory(code)) /* tiles begin with nothing by themselves */
+        tile_zero(code, block, &tile);
     loop_value from = code->terms_from ? code->terms_from : loop_integer(arena, 0);
     loop_value earlier = loop_less(arena, from, at->first);
     tile_fetch(code, loop_if(block, earlier), &tile);
@@ -319,6 +367,7 @@ void contract_tile_join(struct contract_code *code, struct loop_block *block,
 {
     struct tile tile = {.at = at};
     loop_value whole = tile_open(code, block, &tile);
+    tile_zero(code, block, &tile);
     for (int64_t i = 0; i < code->split_k; i++) {
         code->part = loop_integer(code->arena, i);
         tile_blocks(code, block, &tile, false);

@@ -65,6 +65,30 @@ static void load_columns(struct contract_code *code, struct loop_block *block, s
     tiles->column_part = part;
 }
 
+/*
+ * The rows of a block stay in the second-level cache, the columns come from beyond it, a panel
+ * after the other: while one is multiplied, every panel of rows fetches its share of the next,
+ * lines of the same terms.
+ */
+static void fetch_columns(struct contract_code *code, struct loop_block *block,
+                          const struct tiles *tiles)
+{
+    struct arena *arena = code->arena;
+    int64_t panels = code->block_m / code->rows > 0 ? code->block_m / code->rows : 1;
+    int64_t share = ((int64_t)tiles->across * TILE + panels - 1) / panels;
+    loop_value next = loop_add(arena, tiles->at->column_panel, loop_integer(arena, 1));
+    loop_value from = loop_sub(arena, tiles->at->row_panel, code->row_from);
+    from = loop_mul(arena, from, loop_integer(arena, share));
+    for (int part = 0; part < code->parts; part++) {
+        loop_value place = contract_column_word(code, next, part, tiles->term);
+        for (int64_t i = 0; i < share; i++) {
+            loop_value line = loop_add(arena, from, loop_integer(arena, i));
+            line = loop_mul(arena, line, loop_integer(arena, (int64_t)TILE * code->atom->word));
+            loop_prefetch(block, code->b, loop_add(arena, place, line));
+        }
+    }
+}
+
 /* The products of two parts. */
 static void multiply(struct contract_code *code, struct loop_block *block, struct tiles *tiles,
                      int row, int column)
@@ -87,6 +111,8 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
                  loop_integer(arena, code->atom->terms), &term);
     tiles->term = loop_of(arena, term);
     tiles->row_part = tiles->column_part = -1;
+    if (code->row_from)
+        fetch_columns(code, body, tiles);
     for (int row = 0; row < code->parts; row++) {
         for (int column = code->parts - 1 - row; column >= 0 && row + column > 0; column--)
             multiply(code, body, tiles, row, column);
