@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cmd/judged.h"
+#include "cmd/planned.h"
 #include "cmd/stored.h"
 #include "diagnose/diagnose.h"
+#include "kernel/kernel.h"
 #include "skeleton/skeleton.h"
 
 static const struct option options[] = {
@@ -31,6 +33,7 @@ static const struct example examples[] = {
 struct request {
     struct judged judged;
     struct judge_options options;
+    const char *device; /* the kernels' language; NULL: the processor's */
     struct machine machine;
     struct rates rates;
 };
@@ -65,13 +68,14 @@ static void count_plan(struct request *request, struct invocation *invocation,
         return;
     struct ir_binding binding = {ir_root(task_case->program), task_case->sizes, task_case->scalars};
     struct skeleton_target *target = arena_new(arena, struct skeleton_target);
-    *target = skeleton_target_new(&request->machine, &request->rates);
+    struct error error = {0};
+    if (!planned_target(arena, request->device, target, &error))
+        return;
     target->threads = request->options.threads;
     struct skeleton_program *program =
         skeleton_program_new(arena, task_case->program, &binding, target);
     struct source source = {"plan", text, strlen(text)};
     struct errors ignored = errors_new(arena);
-    struct error error;
     struct plan *plan = plan_parse(arena, &source, program->graph, &ignored);
     if (!plan || !skeleton_check(program, plan, &error))
         return; /* of another op, machine or version: then without */
@@ -94,7 +98,9 @@ static void count_op(struct invocation *invocation, const struct task_case *task
 
 static int vector_bits(const struct request *request)
 {
-    return 8 * skeleton_target_new(&request->machine, &request->rates).vector_bytes;
+    return request->device
+               ? 0
+               : 8 * skeleton_target_new(&request->machine, &request->rates).vector_bytes;
 }
 
 static struct diagnosis ask(struct request *request, struct invocation *invocation,
@@ -105,8 +111,9 @@ static struct diagnosis ask(struct request *request, struct invocation *invocati
     struct diagnose_subject subject = {.verdict = verdict,
                                        .which = -1,
                                        .number = MACHINE_F32,
-                                       .threads = request->options.threads,
+                                       .threads = request->device ? 1 : request->options.threads,
                                        .vector_bits = vector_bits(request),
+                                       .device = request->device,
                                        .machine = &request->machine,
                                        .rates = &request->rates};
     if (task->accuracy)
@@ -183,16 +190,23 @@ static void print_diagnosis(struct invocation *invocation, const char *name,
     output_text(&out);
 }
 
+/* The language a kernel says it is written in; NULL: the processor's. */
+static const char *device_of(struct arena *arena, const struct source *kernel)
+{
+    char name[32], architecture[32];
+    bool named = kernel_read_target(kernel, name, architecture, sizeof name);
+    return named && strcmp(name, "cpu") != 0 ? arena_string(arena, name) : NULL;
+}
+
 static enum exit_code run(struct invocation *invocation)
 {
     struct request request = {0};
     struct error error = {0};
     if (!take_options(invocation, &request) || !judged_find(&request.judged, invocation))
         return errors_exit(&invocation->errors);
-    machine_describe(&request.machine, "");
-    if (machine_rates_load(invocation->arena, &request.machine, &request.rates) !=
-        MACHINE_KEPT_GOOD)
-        request.rates = (struct rates){0};
+    request.device = device_of(invocation->arena, request.judged.kernels.at[0]);
+    planned_machine(invocation->arena, request.device ? request.device : "cpu", &request.machine,
+                    &request.rates);
     if (!option_given(invocation, "threads") && request.judged.as_run.threads)
         request.options.threads = request.judged.as_run.threads;
     size_t count = request.judged.kernels.count;

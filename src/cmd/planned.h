@@ -70,6 +70,13 @@ const char *planned_class_of(struct arena *arena, const struct plan *plan);
  * (planned_target.c). */
 bool planned_target(struct arena *arena, const char *name, struct skeleton_target *target,
                     struct error *error);
+/* The machine that kernels of a language (cpu, opencl, cuda) run on here, and what `smelt probe`
+ * has measured of it: all 0 where it has not, or where there is none. */
+void planned_machine(struct arena *arena, const char *language, struct machine *machine,
+                     struct rates *rates);
+/* Measures it, in seconds; `smelt probe` has more patience. */
+bool planned_measure(struct arena *arena, const char *language, const struct machine *machine,
+                     struct rates *rates, struct error *error);
 /* Whether kernels for it can run here; planning them needs nothing. */
 bool planned_target_is_there(struct arena *arena, const struct skeleton_target *target,
                              struct error *error);

@@ -12,9 +12,7 @@ static struct skeleton_target this_machine(struct arena *arena)
 {
     struct machine machine;
     struct rates rates;
-    machine_describe(&machine, "");
-    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        rates = (struct rates){0};
+    device_rates(arena, NULL, &machine, &rates);
     return skeleton_target_new(&machine, &rates);
 }
 
@@ -46,7 +44,7 @@ static void describe(struct arena *arena, const char *said, struct skeleton_devi
 }
 
 /* What `smelt probe` measured on it, where it ran and the model was not fitted to that device. */
-static void take_rates(struct arena *arena, const char *said, struct skeleton_device *device)
+static void take_rates(struct arena *arena, struct skeleton_device *device)
 {
     struct machine machine;
     struct rates rates;
@@ -55,9 +53,7 @@ static void take_rates(struct arena *arena, const char *said, struct skeleton_de
                   skeleton_device_named(&row, device->language, device->architecture);
     if (fitted)
         return;
-    device_machine(arena, target_find(device->language), said, &machine);
-    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        return;
+    device_rates(arena, target_find(device->language), &machine, &rates);
     double copy = rates.bandwidth[MACHINE_ONE][MACHINE_MEMORY][MACHINE_COPY];
     double compute = rates.compute[MACHINE_ONE][MACHINE_UNIT_DEVICE][MACHINE_F32];
     device->bandwidth = copy > 0 ? copy : device->bandwidth;
@@ -78,10 +74,30 @@ static bool choose_device(struct arena *arena, const char *name, struct skeleton
         architecture ? NULL : device_describe(arena, target_find(language), &ignored);
     if (said) {
         describe(arena, said, device);
-        take_rates(arena, said, device);
+        take_rates(arena, device);
     }
     *target = skeleton_target_device(device);
     return true;
+}
+
+/* NULL: the processor. */
+static const struct target *target_of(const char *language)
+{
+    return strcmp(language, "cpu") == 0 ? NULL : target_find(language);
+}
+
+void planned_machine(struct arena *arena, const char *language, struct machine *machine,
+                     struct rates *rates)
+{
+    device_rates(arena, target_of(language), machine, rates);
+}
+
+bool planned_measure(struct arena *arena, const char *language, const struct machine *machine,
+                     struct rates *rates, struct error *error)
+{
+    const struct target *target = target_of(language);
+    return target ? device_probe(arena, target, true, rates, error)
+                  : machine_probe(machine, &(struct machine_probe){.quick = true}, rates, error);
 }
 
 bool planned_target(struct arena *arena, const char *name, struct skeleton_target *target,

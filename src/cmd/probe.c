@@ -274,35 +274,15 @@ struct subject_machine {
     const char *said;            /* by the driver */
 };
 
-/* By smelt-device: a driver that breaks does not break smelt. */
-static bool measure_device(struct invocation *invocation, const struct subject_machine *subject,
-                           struct rates *rates, struct error *error)
-{
-    enum { PROBE_SECONDS = 300 };
-    const char *runner = device_find_runner(invocation->arena, error);
-    const char *const arguments[] = {runner, "probe", subject->target->name,
-                                     option_given(invocation, "quick") ? "quick" : "whole", NULL};
-    struct process_request request = {
-        .arguments = arguments, .timeout = PROBE_SECONDS, .output_maximum = 16384};
-    struct process_result result;
-    if (!runner || !process_run(invocation->arena, &request, &result, error))
-        return false;
-    if (machine_rates_take(result.output, rates) && process_succeeded(&result))
-        return true;
-    error_set(error, ERROR_TOOL_FAILED, "the %s device could not be measured",
-              subject->target->title);
-    error_detail(error, "%.300s", result.output);
-    return false;
-}
-
 static bool measure(struct invocation *invocation, const struct subject_machine *subject,
                     struct rates *rates, struct error *error)
 {
     struct machine_probe probe = {
         .quick = option_given(invocation, "quick"), .progress = show_stage, .context = invocation};
     int lock = lock_timing_begin(show_waiting, invocation);
-    bool good = subject->target ? measure_device(invocation, subject, rates, error)
-                                : machine_probe(&subject->machine, &probe, rates, error);
+    bool good = subject->target
+                    ? device_probe(invocation->arena, subject->target, probe.quick, rates, error)
+                    : machine_probe(&subject->machine, &probe, rates, error);
     lock_timing_end(lock);
     return good;
 }

@@ -140,11 +140,9 @@ static void describe_task(struct prompted *prompted)
     prompted->context.device = device ? describe_device(arena, device) : NULL;
     prompted->context.contract = unframe(arena, plain.at);
     prompted->context.manifest = manifest_of(prompted, plain.at);
-    machine_describe(&prompted->machine, "");
+    planned_machine(arena, target_of(prompted), &prompted->machine, &prompted->rates);
     prompted->context.machine = &prompted->machine;
     prompted->context.threads = prompted->threads;
-    if (machine_rates_load(arena, &prompted->machine, &prompted->rates) != MACHINE_KEPT_GOOD)
-        prompted->rates = (struct rates){0};
     prompted->context.rates = &prompted->rates;
 }
 

@@ -183,7 +183,6 @@ static bool recheck_all(struct recheck *recheck)
     struct store_runs runs = {0};
     struct error error = {0};
     struct map seen = map_new(arena);
-    const char *signature = run_signature(arena);
     if (!stored->engine->run_list(stored->store, arena, &runs, &error))
         return stored_fail(stored, &error);
     for (size_t i = 0; i < runs.count; i++) { /* newest first */
@@ -191,8 +190,8 @@ static bool recheck_all(struct recheck *recheck)
         if (!run->best || map_get(&seen, run->task))
             continue;
         map_set(&seen, run->task, (void *)run->task);
-        bool wanted =
-            option_given(recheck->invocation, "all") || !is_current(recheck, run, signature);
+        bool wanted = option_given(recheck->invocation, "all") ||
+                      !is_current(recheck, run, run_signature(arena, run->target));
         if (wanted && !recheck_run(recheck, run))
             return false;
     }

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cmd/planned.h"
 #include "machine/machine.h"
 #include "os/file.h"
 #include "report/report.h"
@@ -16,9 +17,7 @@ bool reported_page(struct stored *stored, const struct run *run, struct text *pa
     struct arena *arena = stored->invocation->arena;
     struct machine machine;
     struct rates rates;
-    machine_describe(&machine, "");
-    if (machine_rates_load(arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        rates = (struct rates){0};
+    planned_machine(arena, run->target, &machine, &rates);
     struct report_subject subject = {.engine = stored->engine,
                                      .store = stored->store,
                                      .run = *run,

@@ -88,8 +88,9 @@ enum exit_code run_many(struct invocation *invocation);
 
 /* The command line, a word per line, so that the run can be gone on with. */
 const char *run_settings(struct invocation *invocation);
-/* Of the machine and the compiler: winners were judged by them. */
-const char *run_signature(struct arena *arena);
+/* Of the machine that kernels of a language run on, and the compiler: winners were judged by them.
+ */
+const char *run_signature(struct arena *arena, const char *language);
 
 /* ---- a run of the store ---- */
 

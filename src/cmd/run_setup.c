@@ -101,10 +101,11 @@ static bool take_options(struct run_request *request, struct invocation *invocat
 
 /* ---- the situation ---- */
 
-const char *run_signature(struct arena *arena)
+const char *run_signature(struct arena *arena, const char *language)
 {
     struct machine machine;
-    machine_describe(&machine, "");
+    struct rates rates;
+    planned_machine(arena, language, &machine, &rates);
     return arena_printf(arena, "%s+%s", machine.id, judge_toolchain(arena));
 }
 
@@ -151,9 +152,7 @@ void run_describe(struct run_request *request, struct invocation *invocation)
     struct search *search = &request->search;
     const struct skeleton_program *program = request->planned.ready;
     const struct ir_part *part = program->part;
-    machine_describe(&search->machine, "");
-    if (machine_rates_load(arena, &search->machine, &search->rates) != MACHINE_KEPT_GOOD)
-        search->rates = (struct rates){0};
+    planned_machine(arena, run_target(request), &search->machine, &search->rates);
     enum dtype dtype = part->output_count ? part->tensors[part->outputs[0]].dtype : DTYPE_F32;
     request->know =
         (struct know){.arena = arena,
@@ -163,7 +162,7 @@ void run_describe(struct run_request *request, struct invocation *invocation)
                       .shape = know_shape(arena, program->binding),
                       .dtype = dtype_name(dtype),
                       .target = run_target(request),
-                      .signature = run_signature(arena)};
+                      .signature = run_signature(arena, run_target(request))};
     request->options.know = &request->know;
 }
 
@@ -213,19 +212,23 @@ static void say_waiting(void *invocation)
 static void measure_machine(const struct run_request *request, struct invocation *invocation)
 {
     static const double least_budget = 20;
-    const char *target = option_value(invocation, "target");
+    const char *name = option_value(invocation, "target");
+    const char *language = name ? arena_copy(invocation->arena, name, strcspn(name, ":")) : "cpu";
     struct machine machine;
     struct rates now, best;
     struct error ignored = {0};
     enum machine_kept before;
-    if (request->options.budget.seconds < least_budget || (target && strcmp(target, "cpu") != 0))
+    bool device = strcmp(language, "cpu") != 0;
+    if (request->options.budget.seconds < least_budget)
         return;
-    machine_describe(&machine, "");
-    if (machine_rates_load(invocation->arena, &machine, &now) == MACHINE_KEPT_GOOD)
+    planned_machine(invocation->arena, language, &machine, &now);
+    if (!machine.id[0] ||
+        machine_rates_load(invocation->arena, &machine, &now) == MACHINE_KEPT_GOOD)
         return;
-    output_note(invocation, "measuring this machine once; smelt probe does it with more care");
+    output_note(invocation, "measuring this %s once; smelt probe%s%s does it with more care",
+                device ? "device" : "machine", device ? " --target " : "", device ? language : "");
     int lock = lock_timing_begin(say_waiting, invocation);
-    bool good = machine_probe(&machine, &(struct machine_probe){.quick = true}, &now, &ignored);
+    bool good = planned_measure(invocation->arena, language, &machine, &now, &ignored);
     lock_timing_end(lock);
     if (good)
         (void)machine_rates_keep(invocation->arena, &machine, &now, &best, &before, &ignored);

@@ -25,10 +25,11 @@ static double peak(const struct diagnose_subject *subject)
     return best;
 }
 
-/* The level the data lies in when the kernel starts again with the same buffers. */
-static enum machine_level level_of(const struct diagnose_subject *subject, double bytes)
+/* The level the data lies in when the kernel starts again with the same buffers, unless caches are
+ * emptied in between. */
+static enum machine_level level_of(const struct diagnose_subject *subject, double bytes, bool cold)
 {
-    for (int level = MACHINE_L1; level < MACHINE_MEMORY; level++)
+    for (int level = MACHINE_L1; level < MACHINE_MEMORY && !cold; level++)
         if (subject->machine->caches[level].bytes > 0 &&
             bytes <= 0.5 * (double)subject->machine->caches[level].bytes)
             return (enum machine_level)level;
@@ -52,7 +53,7 @@ static struct diagnose_clocks read_clocks(const struct diagnose_subject *subject
     double bytes = subject->read_bytes + subject->write_bytes;
     double moved = fmax(bytes, subject->planned_bytes);
     double operations = fmax(subject->operations, subject->planned_operations);
-    enum machine_level level = level_of(subject, bytes);
+    enum machine_level level = level_of(subject, bytes, result->cold);
     enum machine_crew crew =
         subject->threads > 1 && level == MACHINE_MEMORY ? MACHINE_ALL : MACHINE_ONE;
     double rate = 0;
@@ -151,7 +152,9 @@ static void judge_clocks(struct arena *arena, const struct diagnose_subject *sub
                                        "moving its bytes takes %.0f %% of the time, and it does"
                                        " not keep the memory busy",
                                        100 * memory);
-        diagnosis_action(diagnosis, "read more at once: unroll, prefetch, more threads");
+        diagnosis_action(diagnosis, subject->device
+                                        ? "read more at once: more elements per thread, more blocks"
+                                        : "read more at once: unroll, prefetch, more threads");
     } else {
         diagnosis->class = DIAGNOSIS_LATENCY;
         diagnosis->confidence = 0.6;
@@ -159,7 +162,13 @@ static void judge_clocks(struct arena *arena, const struct diagnose_subject *sub
                                        "neither bytes (%.0f %%) nor operations (%.0f %%) explain"
                                        " the time: it waits",
                                        100 * memory, 100 * compute);
-        diagnosis_action(diagnosis, "more independent work at once: unroll, several rows, threads");
+        diagnosis_action(diagnosis,
+                         subject->device
+                             ? "more independent work at once: smaller blocks, several per unit"
+                             : "more independent work at once: unroll, several rows, threads");
+        if (subject->device && subject->rates->call > 0.3 * clocks->wall)
+            diagnosis_action(diagnosis,
+                             "fewer launches, or more work in one: starting takes as long");
         if (clocks->wall < 2e-5 && subject->threads > 1)
             diagnosis_action(diagnosis, "one thread: starting others takes longer than the work");
     }
@@ -171,12 +180,17 @@ void diagnose_speed(struct arena *arena, const struct diagnose_subject *subject,
     struct diagnose_clocks clocks = read_clocks(subject, result);
     diagnosis_fact(diagnosis, "time of a call", result->microseconds, "us");
     if (clocks.memory <= 0 && clocks.compute <= 0) {
-        diagnosis->text = "the rates of this machine are not known: run smelt probe";
+        diagnosis->text = arena_printf(
+            arena, "the rates of this %s are not known: run smelt probe%s%s",
+            subject->device ? "device" : "machine", subject->device ? " --target " : "",
+            subject->device ? subject->device : "");
         judge_binary(subject, diagnosis);
         return;
     }
     diagnosis_fact(diagnosis, "time its bytes take", clocks.memory * 1e6, "us");
     diagnosis_fact(diagnosis, "time its operations take", clocks.compute * 1e6, "us");
+    if (subject->device && subject->rates->call > 0)
+        diagnosis_fact(diagnosis, "time of one launch", subject->rates->call * 1e6, "us");
     if (result->floor > 0)
         diagnosis_fact(diagnosis, "part of the floor", 100 * result->floor / result->microseconds,
                        "%");

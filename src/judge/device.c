@@ -404,6 +404,42 @@ void device_machine(struct arena *arena, const struct target *target, const char
     machine_describe_device(machine, &device);
 }
 
+void device_rates(struct arena *arena, const struct target *target, struct machine *machine,
+                  struct rates *rates)
+{
+    struct error ignored = {0};
+    const char *said = target ? device_describe(arena, target, &ignored) : NULL;
+    *machine = (struct machine){0};
+    *rates = (struct rates){0};
+    if (target && !said)
+        return;
+    if (target)
+        device_machine(arena, target, said, machine);
+    else
+        machine_describe(machine, "");
+    if (machine_rates_load(arena, machine, rates) != MACHINE_KEPT_GOOD)
+        *rates = (struct rates){0};
+}
+
+bool device_probe(struct arena *arena, const struct target *target, bool quick, struct rates *rates,
+                  struct error *error)
+{
+    enum { PROBE_SECONDS = 300 };
+    const char *runner = device_find_runner(arena, error);
+    const char *const arguments[] = {runner, "probe", target->name, quick ? "quick" : "whole",
+                                     NULL};
+    struct process_request request = {
+        .arguments = arguments, .timeout = PROBE_SECONDS, .output_maximum = 16384};
+    struct process_result result;
+    if (!runner || !process_run(arena, &request, &result, error))
+        return false;
+    if (machine_rates_take(result.output, rates) && process_succeeded(&result))
+        return true;
+    error_set(error, ERROR_TOOL_FAILED, "the %s device could not be measured", target->title);
+    error_detail(error, "%.300s", result.output);
+    return false;
+}
+
 /*
  * Where a binary is loaded, not the source: what it is made from, and by whom. The architecture is
  * the device's unless one was named; for that kernels would compile without a device, but not run.

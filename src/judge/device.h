@@ -47,6 +47,15 @@ const char *device_describe(struct arena *arena, const struct target *target, st
 /* The same as a machine, for the rates that are kept of it. */
 void device_machine(struct arena *arena, const struct target *target, const char *said,
                     struct machine *machine);
+/*
+ * The machine that kernels of a target (NULL: the processor) run on, and what was measured of it;
+ * all 0 where nothing was, or where there is none.
+ */
+void device_rates(struct arena *arena, const struct target *target, struct machine *machine,
+                  struct rates *rates);
+/* Measures it, by smelt-device: a driver that breaks does not break smelt. */
+bool device_probe(struct arena *arena, const struct target *target, bool quick, struct rates *rates,
+                  struct error *error);
 /* The environment of whatever runs a driver: its caches lie in the folder. Ends with NULL. */
 const char *const *device_environment(struct arena *arena, const char *folder);
 /* The path of smelt-device; NULL with an error when it is not found. */

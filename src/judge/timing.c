@@ -85,18 +85,10 @@ static double floor_seconds(struct timing *timing, const struct ir_binding *bind
                                 .threads = timing->options->threads,
                                 .number = MACHINE_F32};
     if (timing->target) {
-        struct error ignored = {0};
-        const char *said = device_describe(timing->arena, timing->target, &ignored);
-        if (!said)
-            return 0;
-        device_machine(timing->arena, timing->target, said, &machine);
         work.threads = 1; /* which is all of it */
         work.cold = is_cold(timing);
-    } else {
-        machine_describe(&machine, "");
     }
-    if (machine_rates_load(timing->arena, &machine, &rates) != MACHINE_KEPT_GOOD)
-        return 0;
+    device_rates(timing->arena, timing->target, &machine, &rates);
     machine_number_parse(timing->task->accuracy, &work.number);
     for (int i = 0; i < part->tensor_count; i++) {
         double bytes = ir_moved_bytes(binding, i);

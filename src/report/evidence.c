@@ -120,7 +120,8 @@ static void add_machine(struct text *out, const struct report *report)
         add_fact(out, "machine", machine->model);
     else
         add_fact(out, "machine", report->run->signature);
-    text_printf(out, "<dt>threads of a kernel<dd>%d\n", report->threads);
+    if (strcmp(report->run->target, "cpu") == 0)
+        text_printf(out, "<dt>threads of a kernel<dd>%d\n", report->threads);
     if (report->here) {
         text_add(out, "<dt>caches<dd>");
         for (int level = MACHINE_L1; level < MACHINE_CACHES; level++)

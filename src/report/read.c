@@ -132,7 +132,8 @@ bool report_read(struct report *report, struct error *error)
     report->count = list.count;
     report->best = find_best(report);
     report->kernel = report->plan = "";
-    report->threads = find_threads(report->run->settings);
+    report->threads =
+        strcmp(report->run->target, "cpu") == 0 ? find_threads(report->run->settings) : 1;
     report->here = is_here(report->run->signature, subject->machine);
     find_steps(report);
     struct store_exchanges exchanges = {0};

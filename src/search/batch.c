@@ -87,6 +87,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
     if (node->plan)
         cost = skeleton_predict(&program, node->plan);
     const struct ir_binding *binding = search->program->binding;
+    const struct skeleton_device *device = search->program->target->device;
     struct diagnose_subject subject = {
         .verdict = judgement->verdict,
         .which = -1,
@@ -95,8 +96,9 @@ static void diagnose_node(struct search *search, struct search_node *node,
         .number = MACHINE_F32,
         .planned_bytes = cost.bytes,
         .planned_operations = cost.operations,
-        .threads = search->threads,
-        .vector_bits = 8 * search->program->target->vector_bytes,
+        .threads = device ? 1 : search->threads, /* a device was measured as a whole */
+        .vector_bits = device ? 0 : 8 * search->program->target->vector_bytes,
+        .device = device ? device->language : NULL,
         .machine = &search->machine,
         .rates = &search->rates,
     };

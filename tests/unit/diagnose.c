@@ -54,6 +54,49 @@ TEST(diagnose_tells_memory_from_instructions_from_waiting)
     arena_release(&arena);
 }
 
+/* 10 MB lie in the cache of 32 MiB, whose rate is not known, unless it is emptied before each call.
+ */
+TEST(diagnose_knows_that_caches_were_emptied)
+{
+    timed.microseconds = 1100;
+    CHECK_INT(ask(10e6, 1e6, NULL).class, DIAGNOSIS_LATENCY);
+    timed.cold = true;
+    CHECK_INT(ask(10e6, 1e6, NULL).class, DIAGNOSIS_MEMORY);
+    timed.cold = false;
+    arena_release(&arena);
+}
+
+TEST(diagnose_knows_devices_by_their_own_rates)
+{
+    struct diagnosis diagnosis;
+    struct machine device = {.threads = 1, .caches = {[MACHINE_L2] = {60 << 20, 1}}};
+    struct rates measured = {0};
+    struct diagnose_subject subject = {.verdict = &verdict,
+                                       .which = -1,
+                                       .read_bytes = 1e9,
+                                       .operations = 1e6,
+                                       .threads = 1,
+                                       .device = "cuda",
+                                       .machine = &device,
+                                       .rates = &measured};
+    verdict.binary = NULL;
+    timed.microseconds = 300;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_STR(diagnosis.text,
+              "the rates of this device are not known: run smelt probe --target cuda");
+    measured.bandwidth[MACHINE_ONE][MACHINE_MEMORY][MACHINE_READ] = 4e12;
+    measured.bandwidth[MACHINE_ONE][MACHINE_L2][MACHINE_READ] = 8e12;
+    measured.call = 2e-6;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_MEMORY);
+    subject.read_bytes = 1e6;
+    timed.microseconds = 5;
+    diagnose(&arena, &subject, &diagnosis);
+    CHECK_INT(diagnosis.class, DIAGNOSIS_LATENCY);
+    CHECK(diagnosis.action_count == 2 && strstr(diagnosis.actions[1], "fewer launches"));
+    arena_release(&arena);
+}
+
 TEST(diagnose_sees_narrow_vectors)
 {
     struct binary_facts narrow = {.read = true, .loops = 1, .vector = 10, .vector_bits = 128};
