@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/judged.h"
 #include "cmd/reported.h"
 #include "cmd/run.h"
 #include "os/file.h"
@@ -36,6 +37,11 @@ static const struct option options[] = {
     {.name = "seconds",
      .argument = "S",
      .help = "time to spend on timing a batch of candidates (0.5 when not given)"},
+    {.name = "oracle",
+     .argument = "WHERE",
+     .choices = judged_oracles,
+     .help = "who computes what large cases on a device are compared with, as for smelt judge: "
+             "auto (the default), cpu or device"},
     {.name = "proposers",
      .argument = "LIST",
      .help = "who proposes: experts, model:NAME (a model of the file of models), separated by "

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/judged.h"
 #include "cmd/run.h"
 #include "machine/machine.h"
 #include "os/lock.h"
@@ -83,12 +84,14 @@ static bool take_options(struct run_request *request, struct invocation *invocat
     request->options.no_experience = option_given(invocation, "no-experience");
     request->options.seed = seed > 0 ? (uint64_t)seed : (uint64_t)time(NULL);
     request->judging.arena = invocation->arena;
-    request->judging.options = (struct judge_options){.threads = (int)threads,
-                                                      .time_seconds = seconds,
-                                                      .brief = true,
-                                                      .hasty = true,
-                                                      .only_case = -1,
-                                                      .only_draw = -1};
+    request->judging.options =
+        (struct judge_options){.threads = (int)threads,
+                               .time_seconds = seconds,
+                               .brief = true,
+                               .hasty = true,
+                               .oracle = judged_oracle(option_value(invocation, "oracle")),
+                               .only_case = -1,
+                               .only_draw = -1};
     for (const char *name; (name = option_next(invocation, "baseline", &cursor));)
         vector_push(invocation->arena, &names, name);
     if (names.count) {

@@ -204,9 +204,9 @@ static bool check_whole(struct judging *judging, struct checking *checking,
 static bool share_samples(struct judging *judging, const struct checking *checking,
                           const struct room *room, struct sampling *sampling)
 {
-    bool large = 4 * ir_bytes(checking->binding) > 0.25 * (double)room->limit;
+    bool large = !sampling->device && 4 * ir_bytes(checking->binding) > 0.25 * (double)room->limit;
     if (!judging->options->draws || checking->number >= judging->task->case_count || large ||
-        sampling->device || sampling->only_draw >= 0)
+        sampling->only_draw >= 0)
         return true;
     struct judge_drawn *drawn = &judging->draws->cases[checking->number];
     if (!drawn->sampled)

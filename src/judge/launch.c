@@ -475,7 +475,7 @@ static void work_sampled(const struct launch *launch, const char *runner, int si
 {
     const struct sampling *sampling = launch->sampling;
     const struct ir_part *part = launch->binding->part;
-    bool both = sampling->shared != NULL;
+    bool both = sampling->shared && !launch->device;
     struct worker worker = {
         .launch = launch, .part = part, .result = result, .slots = both ? 2 : 1, .side = side};
     if (launch->device)

@@ -214,6 +214,7 @@ static bool start_form(struct reference *reference, enum reference_form number, 
                                   .exact = number == REFERENCE_EXACT,
                                   .socket = sockets[1]};
         sandbox_follow(self);
+        signal(SIGINT, SIG_IGN); /* Ctrl-C is for the run: it ends us when it is done */
         close(sockets[0]);
         bool enough = memory_try(serve, &serving);
         sandbox_kill(&serving.worker.process);

@@ -15,11 +15,13 @@ struct refresh_pool {
     const struct ir_binding *binding;
     const struct draw *draws;
     int draw_count;
-    int64_t memory;                      /* the oracle may take for some points */
-    int64_t turns[CELL_MAX_TENSORS];     /* per input: how many windows there are */
-    char *(*encoded)[CELL_MAX_TENSORS];  /* per draw and input, as the kernel sees it */
-    const struct oracle_slice *slice;    /* evaluates points; NULL: the interpreter does */
-    double (*limits)[CELL_MAX_TENSORS];  /* per draw and output: how far off an element may be... */
+    int64_t memory;                     /* the oracle may take for some points */
+    int64_t turns[CELL_MAX_TENSORS];    /* per input: how many windows there are */
+    char *(*encoded)[CELL_MAX_TENSORS]; /* per draw and input, as the kernel sees it */
+    const struct oracle_slice *slice;   /* evaluates points; NULL: the next, or the interpreter */
+    const struct oracle_code *whole;    /* evaluates all elements for some points, where one of them
+                                           depends on most of them; or NULL */
+    double (*limits)[CELL_MAX_TENSORS]; /* per draw and output: how far off an element may be... */
     double (*largest)[CELL_MAX_TENSORS]; /* ...that is no larger than this, others accordingly */
     struct drawn *drawn;                 /* instead, where they are large; closed by its owner */
     const struct sampling *sampling;     /* with it */

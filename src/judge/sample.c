@@ -157,8 +157,9 @@ struct sample { /* one draw, after the call */
     struct oracle_place *places;
     int64_t count;
     struct ir_value *values;
-    struct draw draw; /* expected and limits, of the chosen elements only */
-    void **got;       /* per output: what the kernel left there */
+    struct draw draw;                    /* expected and limits, of the chosen elements only */
+    const struct sample_expected *known; /* chosen before; NULL: after the call */
+    void **got;                          /* per output: what the kernel left there */
     struct error *error;
 };
 
@@ -420,12 +421,10 @@ bool sample_expect(const struct sampling *sampling, const struct ir_binding *bin
 static bool compare_sample(struct worker *worker, struct sample *s)
 {
     struct launch_result *result = worker->result;
-    const struct sample_shared *shared = s->sampling->shared;
-    if (shared) {
-        const struct sample_expected *known = &shared[s->number].expected;
-        s->places = known->places;
-        s->count = known->count;
-        s->draw = known->draw;
+    if (s->known) {
+        s->places = s->known->places;
+        s->count = s->known->count;
+        s->draw = s->known->draw;
     } else if (!expect(s)) {
         return worker_fail(worker, OUTCOME_JUDGE_FAULT, s->error->message);
     }
@@ -463,6 +462,14 @@ static uint64_t draw_seed(const struct sampling *sampling, int number)
 static struct random choice_random(const struct sampling *sampling, int number, int side)
 {
     return random_new(hash_mix(sampling->seed, 100 + (uint64_t)number), 40 + (unsigned)side);
+}
+
+/* Of the only draw a device is given at a time. */
+static struct drawn_recipe draw_recipe(const struct sampling *sampling, int number)
+{
+    return (struct drawn_recipe){.kinds = {draw_sampled(sampling->task_case, number, NULL)},
+                                 .draw_count = 1,
+                                 .seed = draw_seed(sampling, number)};
 }
 
 static struct array *raw_inputs(struct worker *worker, struct arena *arena)
@@ -530,6 +537,22 @@ static bool share_draw(const struct sampling *sampling, const struct ir_binding 
     return good;
 }
 
+/* A device makes the inputs again each time. */
+static bool share_drawn(const struct sampling *sampling, const struct ir_binding *binding,
+                        int number, struct arena *arena, struct sample_shared *out,
+                        struct error *error)
+{
+    struct arena own = {0};
+    struct random random = choice_random(sampling, number, 0);
+    struct drawn_recipe recipe = draw_recipe(sampling, number);
+    struct drawn *drawn = drawn_make(&own, sampling->task_case, binding, &recipe, error);
+    bool good = drawn && sample_expect(sampling, binding, drawn, 0, SAMPLE_MOST, arena, &random,
+                                       &out->expected, error);
+    drawn_close(drawn);
+    arena_release(&own);
+    return good;
+}
+
 struct sample_shared *sample_share(const struct sampling *sampling,
                                    const struct ir_binding *binding, struct arena *arena,
                                    struct error *error)
@@ -539,7 +562,8 @@ struct sample_shared *sample_share(const struct sampling *sampling,
         count++;
     struct sample_shared *shared = arena_array(arena, (size_t)count, sizeof *shared);
     for (int n = 0; n < count; n++)
-        if (!share_draw(sampling, binding, n, arena, &shared[n], error))
+        if (!(sampling->device ? share_drawn : share_draw)(sampling, binding, n, arena, &shared[n],
+                                                           error))
             return NULL;
     return shared;
 }
@@ -556,6 +580,7 @@ static bool compare_draw(struct worker *worker, const struct drawn *drawn, int n
                             .most = SAMPLE_MOST,
                             .drawn = drawn,
                             .number = drawn ? 0 : number, /* drawn has one only */
+                            .known = sampling->shared ? &sampling->shared[number].expected : NULL,
                             .slot = sample_slot(worker, side),
                             .error = &error};
     sample.random = choice_random(sampling, number, side);
@@ -571,13 +596,13 @@ static bool compare_draw(struct worker *worker, const struct drawn *drawn, int n
 }
 
 /* The device makes the inputs, and gives back what it is asked for. */
-static bool check_drawn(struct worker *worker, int number, int kind, uint64_t seed, int side)
+static bool check_drawn(struct worker *worker, int number, int side)
 {
     const struct launch *launch = worker->launch;
     struct arena arena = {0};
     struct error error = {0};
     unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
-    struct drawn_recipe recipe = {.kinds = {kind}, .draw_count = 1, .seed = seed};
+    struct drawn_recipe recipe = draw_recipe(launch->sampling, number);
     struct drawn *drawn =
         drawn_make(&arena, launch->sampling->task_case, launch->binding, &recipe, &error);
     bool good = drawn || worker_fail(worker, OUTCOME_JUDGE_FAULT, error.message);
@@ -598,9 +623,9 @@ bool sample_check_draw(struct worker *worker, int number, int side)
     const char *name;
     int kind = draw_sampled(sampling->task_case, number, &name);
     unsigned char poison = (unsigned char)(side ? 0x5b : 0xdb);
-    uint64_t seed = draw_seed(sampling, number);
     if (worker->drawn)
-        return check_drawn(worker, number, kind, seed, side);
+        return check_drawn(worker, number, side);
+    uint64_t seed = draw_seed(sampling, number);
     int slot = sample_slot(worker, side);
     if (sampling->shared)
         copy_inputs(worker, slot, &sampling->shared[number]);

@@ -362,7 +362,7 @@ static struct refresh_pool *get_pool(struct timing *timing, int number,
                                      const struct ir_binding *binding,
                                      const struct sampling *sampling)
 {
-    bool shared = timing->options->draws && !timing->target;
+    bool shared = timing->options->draws != NULL;
     struct judge_drawn *drawn = &timing->draws->cases[number];
     struct refresh_pool *pool = shared ? drawn->pool : NULL;
     if (!pool)
@@ -418,15 +418,18 @@ static bool time_whole(struct timing *timing, const struct task_case *task_case,
 {
     static const double many = 16;
     struct error ignored = {0};
+    bool long_sums = limit_longest(timing->arena, binding) >= many;
     struct oracle_slice *slice =
-        limit_longest(timing->arena, binding) >= many
-            ? oracle_slice_compile(timing->arena, task_case->program, false, &ignored)
-            : NULL;
+        long_sums ? oracle_slice_compile(timing->arena, task_case->program, false, &ignored) : NULL;
+    struct oracle_code *whole =
+        long_sums && !slice ? oracle_compile(timing->arena, task_case->program, &ignored) : NULL;
     struct refresh_pool *pool =
         refresh_pool_make(timing->arena, binding, draws, TIMING_DRAWS, task_case->inputs);
     pool->slice = slice;
+    pool->whole = whole;
     bool good = play_pool(timing, task_case, number, binding, pool);
     oracle_slice_close(slice);
+    oracle_close(whole);
     return good;
 }
 

@@ -24,3 +24,16 @@ void array_encode(const struct array *array, char *out)
     for (int64_t i = 0; i < array->count && !array->floats; i++)
         dtype_store_integer(array->dtype, out + (size_t)i * width, array->integers[i]);
 }
+
+void array_decode(struct arena *arena, struct array *array, const char *from)
+{
+    array->raw = NULL;
+    array_alloc(arena, array);
+    if (array->floats) {
+        dtype_load_floats(array->dtype, from, array->count, array->floats);
+        return;
+    }
+    for (int64_t i = 0; i < array->count; i++)
+        array->integers[i] =
+            dtype_load_integer(array->dtype, from + (size_t)i * dtype_bytes(array->dtype));
+}

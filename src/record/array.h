@@ -23,6 +23,8 @@ struct array {
 void array_alloc(struct arena *arena, struct array *array);
 /* All elements in their own type, one after the other: what a kernel reads. */
 void array_encode(const struct array *array, char *out);
+/* What was encoded so; room for it is in the arena. */
+void array_decode(struct arena *arena, struct array *array, const char *from);
 
 /*
  * NumPy's .npy, versions 1 to 3, C or Fortran order, either byte order; written whole or not at
