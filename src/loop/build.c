@@ -542,6 +542,13 @@ void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, l
     statement->offset = offset;
 }
 
+void loop_prefetch_far(struct loop_block *block, const struct loop_buffer *buffer,
+                       loop_value offset)
+{
+    loop_prefetch(block, buffer, offset);
+    block->statements.at[block->statements.count - 1].far = true;
+}
+
 void loop_clear(struct loop_block *block)
 {
     statement_add(block, LOOP_CLEAR);

@@ -208,6 +208,7 @@ struct loop_statement {
     loop_value mask, count; /* as in LOAD */
     bool scatter;           /* one offset per lane */
     bool streaming;         /* will not be read soon: past the caches where the machine can */
+    bool far;               /* PREFETCH: into the second-level cache */
     bool words;             /* the value is i32, stored as it is whatever the elements are */
     /* TILE; LOAD, STORE: `value` is the distance of rows in bytes */
     enum loop_tile tile;
@@ -355,6 +356,9 @@ void loop_tile_move(struct loop_block *block, enum loop_tile action, int tile,
                     const struct loop_buffer *buffer, loop_value offset, loop_value stride);
 void loop_note(struct loop_block *block, const char *note);
 void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, loop_value offset);
+/* The same for what is read later: into the second-level cache only. */
+void loop_prefetch_far(struct loop_block *block, const struct loop_buffer *buffer,
+                       loop_value offset);
 void loop_clear(struct loop_block *block);
 
 /*

@@ -281,7 +281,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
     case LOOP_STORE: print_store(out, statement); break;
     case LOOP_NOTE: text_printf(out, "# %s\n", statement->note); break;
     case LOOP_PREFETCH:
-        text_printf(out, "prefetch %s[", statement->buffer->name);
+        text_printf(out, "prefetch %s%s[", statement->far ? "far " : "", statement->buffer->name);
         print_value(out, statement->offset);
         text_add(out, "]\n");
         break;

@@ -67,26 +67,23 @@ static void load_columns(struct contract_code *code, struct loop_block *block, s
 
 /*
  * The rows of a block stay in the second-level cache, the columns come from beyond it, a panel
- * after the other: while one is multiplied, every panel of rows fetches its share of the next,
- * lines of the same terms.
+ * after the other: while one is multiplied, every panel of rows fetches its share of the next, line
+ * after line. Parts do without: they are multiplied several times once they are there.
  */
 static void fetch_columns(struct contract_code *code, struct loop_block *block,
                           const struct tiles *tiles)
 {
     struct arena *arena = code->arena;
     int64_t panels = code->block_m / code->rows > 0 ? code->block_m / code->rows : 1;
-    int64_t share = ((int64_t)tiles->across * TILE + panels - 1) / panels;
+    int64_t lines = ((int64_t)tiles->across * TILE + panels - 1) / panels; /* for each step */
     loop_value next = loop_add(arena, tiles->at->column_panel, loop_integer(arena, 1));
-    loop_value from = loop_sub(arena, tiles->at->row_panel, code->row_from);
-    from = loop_mul(arena, from, loop_integer(arena, share));
-    for (int part = 0; part < code->parts; part++) {
-        loop_value place = contract_column_word(code, next, part, tiles->term);
-        for (int64_t i = 0; i < share; i++) {
-            loop_value line = loop_add(arena, from, loop_integer(arena, i));
-            line = loop_mul(arena, line, loop_integer(arena, (int64_t)TILE * code->atom->word));
-            loop_prefetch(block, code->b, loop_add(arena, place, line));
-        }
-    }
+    loop_value terms = loop_sub(arena, tiles->at->row_panel, code->row_from);
+    terms = loop_add(arena, loop_mul(arena, terms, tiles->at->terms), tiles->term);
+    loop_value place = contract_column_word(code, next, 0, loop_integer(arena, 0));
+    place = loop_add(arena, place, loop_mul(arena, terms, loop_integer(arena, lines)));
+    for (int64_t i = 0; i < lines; i++)
+        loop_prefetch_far(block, code->b,
+                          loop_add(arena, place, loop_integer(arena, i * TILE * code->atom->word)));
 }
 
 /* The products of two parts. */
@@ -111,7 +108,7 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
                  loop_integer(arena, code->atom->terms), &term);
     tiles->term = loop_of(arena, term);
     tiles->row_part = tiles->column_part = -1;
-    if (code->row_from)
+    if (code->row_from && code->parts == 1)
         fetch_columns(code, body, tiles);
     for (int row = 0; row < code->parts; row++) {
         for (int column = code->parts - 1 - row; column >= 0 && row + column > 0; column--)

@@ -448,8 +448,9 @@ static void print_statement(struct printer *printer, const struct loop_statement
     case LOOP_NOTE: print_note(printer, statement->note); break;
     case LOOP_PREFETCH:
         emit_line(
-            printer->emitter, "__builtin_prefetch(%s);",
-            print_address(printer, statement->buffer, print_resolve(printer, statement->offset)));
+            printer->emitter, "__builtin_prefetch(%s%s);",
+            print_address(printer, statement->buffer, print_resolve(printer, statement->offset)),
+            statement->far ? ", 0, 2" : "");
         break;
     case LOOP_CLEAR: emit_line(printer->emitter, "registers_clear();"); break;
     case LOOP_TILE: print_tile(printer, statement); break;
