@@ -224,6 +224,20 @@ static bool stays(loop_value step)
     return step && step->op == LOOP_INTEGER && step->integer == 0;
 }
 
+/* The least or greatest of a bound and another, unless that is part of it: every read of a window
+ * has the guards of its line and column. */
+static loop_value narrowed(struct arena *arena, enum ir_op which, loop_value bound,
+                           loop_value other)
+{
+    for (loop_value part = bound;; part = part->a) {
+        bool joined = part->op == LOOP_APPLY && part->apply == which;
+        if (loop_equal(joined ? part->b : part, other))
+            return bound;
+        if (!joined)
+            return loop_apply(arena, which, bound, other, NULL);
+    }
+}
+
 /* a < b or a <= b where one side goes up: true from some value on, or up to one. */
 static bool solve(struct inside *inside, loop_value condition)
 {
@@ -238,14 +252,14 @@ static bool solve(struct inside *inside, loop_value condition)
         loop_value room = loop_sub(arena, b, a);
         room = strict ? loop_sub(arena, room, one) : room;
         room = loop_apply(arena, IR_FLOORDIV, room, left, NULL);
-        inside->to = loop_min(arena, inside->to, loop_add(arena, room, one));
+        inside->to = narrowed(arena, IR_MIN, inside->to, loop_add(arena, room, one));
         return true;
     }
     if (stays(left) && rises(right)) { /* a < b + along * step */
         loop_value room = loop_sub(arena, a, b);
         room = strict ? room : loop_sub(arena, room, one);
         room = loop_apply(arena, IR_FLOORDIV, room, right, NULL);
-        inside->from = loop_apply(arena, IR_MAX, inside->from, loop_add(arena, room, one), NULL);
+        inside->from = narrowed(arena, IR_MAX, inside->from, loop_add(arena, room, one));
         return true;
     }
     return false;
