@@ -12,7 +12,9 @@ struct tile { /* while a tile is written */
     const struct contract_tile *at;
     const struct loop_buffer *sums;
     struct contract_columns columns;
-    loop_value rows[CONTRACT_MAX_ROWS]; /* rows read straight from their tensor */
+    /* indices of rows that are read straight from their tensor: dividing for them in the loop over
+     * terms takes longer than the products */
+    loop_value rows[CONTRACT_MAX_ROWS][CONTRACT_MAX_INDICES];
 };
 
 static loop_value vector_load(struct contract_code *code, const struct loop_buffer *buffer,
@@ -45,8 +47,8 @@ static void columns_load(struct contract_code *code, struct loop_block *block,
     }
 }
 
-static loop_value row_load(struct contract_code *code, const struct tile *tile,
-                           struct loop_block *block, loop_value term, int row)
+static loop_value row_load(struct contract_code *code, const struct tile *tile, loop_value term,
+                           int row)
 {
     struct arena *arena = code->arena;
     if (code->pack_a) {
@@ -55,7 +57,9 @@ static loop_value row_load(struct contract_code *code, const struct tile *tile,
         loop_value place = contract_row_place(code, tile->at->row_panel, term);
         return loop_load(arena, code->a, loop_add(arena, place, loop_integer(arena, row)), 1);
     }
-    contract_open_set(code, block, CONTRACT_M, tile->rows[row]);
+    const struct contract_indices *indices = &code->contract->sets[CONTRACT_M];
+    for (int i = 0; i < indices->count; i++)
+        code->values.indices[indices->at[i]] = tile->rows[row][i];
     return contract_factor(code, false);
 }
 
@@ -72,7 +76,7 @@ static void tile_terms(struct contract_code *code, struct loop_block *block, str
                           loop_add(arena, tile->at->first, loop_of(arena, term)));
     columns_load(code, body, tile, loop_of(arena, term), whole, vectors);
     for (int i = 0; i < code->rows; i++) {
-        loop_value row = row_load(code, tile, body, loop_of(arena, term), i);
+        loop_value row = row_load(code, tile, loop_of(arena, term), i);
         row = loop_of(arena, loop_let(body, "row", row));
         for (int j = 0; j < code->vectors; j++) {
             loop_value place = loop_integer(arena, i * code->vectors + j);
@@ -269,10 +273,14 @@ static void tile_unpacked(struct contract_code *code, struct loop_block *block, 
 static void open_rows(struct contract_code *code, struct loop_block *block, struct tile *tile)
 {
     struct arena *arena = code->arena;
+    const struct contract_indices *indices = &code->contract->sets[CONTRACT_M];
     for (int i = 0; i < code->rows; i++) {
         loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
         loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
-        tile->rows[i] = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
+        row = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
+        contract_open_set(code, block, CONTRACT_M, row);
+        for (int k = 0; k < indices->count; k++)
+            tile->rows[i][k] = code->values.indices[indices->at[k]];
     }
 }
 

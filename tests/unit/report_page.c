@@ -117,8 +117,10 @@ static struct text write_page(struct arena *arena, struct store *store, const st
     struct error error = {0};
     static struct machine machine = {.id = "here", .model = "a machine"};
     static struct rates rates;
-    rates.bandwidth[MACHINE_ALL][MACHINE_MEMORY][MACHINE_READ] = 1e10;
-    rates.compute[MACHINE_ALL][MACHINE_UNIT_AVX2][MACHINE_F32] = 1e11;
+    for (int crew = 0; crew < MACHINE_CREW_COUNT; crew++) { /* devices have one */
+        rates.bandwidth[crew][MACHINE_MEMORY][MACHINE_READ] = 1e10;
+        rates.compute[crew][MACHINE_UNIT_AVX2][MACHINE_F32] = 1e11;
+    }
     struct report_subject subject = {.engine = &store_sqlite,
                                      .store = store,
                                      .run = *run,
