@@ -7,8 +7,9 @@ static const struct option resume_options[] = {
     {.name = "budget",
      .argument = "AMOUNT",
      .repeated = true,
-     .help = "how much the run may take in all, what it took before included; when not given, what "
-             "it was begun with, once more"},
+     .help =
+         "how much the run may take in all, what it took before included, instead of what it was "
+         "begun with; when not given, what it was begun with, once more"},
     OPTION_STORE,
     OPTION_JSON,
     {0},

@@ -324,9 +324,12 @@ bool run_words_again(struct stored *stored, const struct run *run, struct invoca
     size_t cursor = 0;
     char *text = arena_string(invocation->arena, run->settings ? run->settings : "");
     vector_push(invocation->arena, &words, arena_string(invocation->arena, "run"));
+    /* A budget that is given to `resume` stands for all the run was begun with. */
+    bool budgets =
+        strcmp(invocation->command->name, "resume") == 0 && option_given(invocation, "budget");
     for (char *word = strtok(text, "\n"); word; word = strtok(NULL, "\n"))
-        vector_push(invocation->arena, &words, word);
-    bool budgets = strcmp(invocation->command->name, "resume") == 0;
+        if (!budgets || strncmp(word, "--budget=", strlen("--budget=")) != 0)
+            vector_push(invocation->arena, &words, word);
     for (const char *budget; budgets && (budget = option_next(invocation, "budget", &cursor));)
         vector_push(invocation->arena, &words,
                     arena_printf(invocation->arena, "--budget=%s", budget));
