@@ -251,7 +251,7 @@ static bool check_tile(struct checker *checker, const struct loop_statement *sta
         if (statement->tiles[i] < 0 || statement->tiles[i] > 7)
             return wrong(checker, "no such tile", "");
     }
-    if (statement->tile != LOOP_TILE_LOAD && statement->tile != LOOP_TILE_STORE)
+    if (statement->tile < LOOP_TILE_LOAD || statement->tile > LOOP_TILE_STORE)
         return true;
     if (!is_known(checker, statement->buffer))
         return wrong(checker, "no such buffer", statement->buffer->name);

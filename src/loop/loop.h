@@ -171,6 +171,7 @@ enum loop_tile {
     LOOP_TILE_END,
     LOOP_TILE_ZERO,
     LOOP_TILE_LOAD,
+    LOOP_TILE_LOAD_ONCE, /* what is not soon read again: the nearest cache is kept for others */
     LOOP_TILE_STORE,
     LOOP_TILE_DOT,
 };

@@ -210,7 +210,8 @@ static void print_store(struct text *out, const struct loop_statement *statement
 
 static void print_tile(struct text *out, const struct loop_statement *statement)
 {
-    static const char *const NAMES[] = {"begin", "end", "zero", "load", "store", "dot"};
+    static const char *const NAMES[] = {"begin",     "end",   "zero", "load",
+                                        "load once", "store", "dot"};
     static const char *const WORDS[] = {"bf16", "i8 i8", "i8 u8", "u8 i8", "u8 u8"};
     text_printf(out, "tile %s", NAMES[statement->tile]);
     if (statement->tile == LOOP_TILE_DOT)

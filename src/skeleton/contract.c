@@ -27,8 +27,9 @@ static bool contract_match(const struct skeleton_group *group, struct skeleton_r
 
 /* ---- what is open ---- */
 
-static const char *const tile_m[] = {"1", "2", "3",  "4",  "5",  "6",  "7",
-                                     "8", "9", "10", "11", "12", "13", "14"};
+static const char *const tile_m[] = {"1", "2",  "3",  "4",  "5",  "6",  "7",  "8",
+                                     "9", "10", "11", "12", "13", "14", "16", "32"};
+enum { FOR_TILES = 2 }; /* the last of tile_m: one and two of a machine's tiles */
 static const char *const tile_n[] = {"1",  "2",  "3",  "4",  "5",  "6",  "8",  "12",
                                      "16", "24", "32", "48", "64", "80", "96", "128"};
 static const char *const block_m[] = {"16", "32", "48", "64", "96", "128", "192", "256", "384"};
@@ -88,8 +89,13 @@ bool contract_divides_after(const struct skeleton_group *group)
 
 static void contract_open(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
-    for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++)
-        vector_push(group->arena, slots, all_slots[i]);
+    bool tiles = contract_has_tiles(group);
+    for (size_t i = 0; i < sizeof all_slots / sizeof *all_slots; i++) {
+        struct plan_slot slot = all_slots[i];
+        if (slot.values == tile_m && !tiles)
+            slot.value_count -= FOR_TILES;
+        vector_push(group->arena, slots, slot);
+    }
     contract_open_atoms(group, slots);
     if (contract_divides_after(group))
         slots_add(group, slots, "divide", "by what is the same everywhere, or times its reciprocal",

@@ -87,6 +87,8 @@ struct contract_choice {
 
 /* contract_atom.c */
 bool contract_find_factors(struct contract *contract, struct skeleton_reason *why_not);
+/* Whether the machine has tiles for factors of this type. */
+bool contract_has_tiles(const struct skeleton_group *group);
 void contract_open_atoms(const struct skeleton_group *group, struct skeleton_slots *slots);
 struct contract_choice contract_choose(const struct contract *contract,
                                        const struct plan_group *plan);
@@ -199,6 +201,10 @@ struct contract_code {
     loop_value row_length;                 /* operands a packed row has room for */
     const struct loop_buffer *column_sums; /* of bytes, for what rows were moved by */
     const struct loop_buffer *row_outside, *column_outside; /* in parts: 1 where that fails */
+    /* terms for which a panel of columns stays in the first-level cache, and where the sums of the
+     * machine's tiles wait meanwhile; 0: there are no more */
+    int64_t piece;
+    const struct loop_buffer *aside;
 };
 
 /* A panel of columns: which places its vectors stand for. */
@@ -264,6 +270,8 @@ struct contract_tile {
     loop_value first, terms; /* of the sum */
     /* what was found outside of the loop over rows; NULL: nothing, or terms run in lanes */
     const struct contract_columns *columns;
+    /* the terms of the piece it is about; NULL: all */
+    loop_value piece_from, piece_to;
 };
 
 /* contract_rows.c */
@@ -279,6 +287,9 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
                              loop_value terms);
 void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,
                                 loop_value first, loop_value terms);
+/* Rows are packed block by block, those of one thread after the other into the same place, or all
+ * of them before: the number of a panel there. */
+loop_value contract_row_number(struct contract_code *code, loop_value panel);
 /* Places of words: of a row and term, of the tile of rows that begins with them, and of the first
  * column of a panel. */
 loop_value contract_row_word(struct contract_code *code, loop_value panel, int part, loop_value row,
@@ -286,7 +297,7 @@ loop_value contract_row_word(struct contract_code *code, loop_value panel, int p
 loop_value contract_row_tile(struct contract_code *code, loop_value panel, int part, loop_value row,
                              loop_value term);
 loop_value contract_column_word(struct contract_code *code, loop_value panel, int part,
-                                loop_value term);
+                                loop_value term, int vector);
 /* The sum of bytes of each column of a vector, over the block of terms. */
 loop_value contract_column_sum(struct contract_code *code, loop_value panel, int vector);
 /* Whether a factor of the tile cannot be taken apart. */
@@ -299,6 +310,10 @@ void contract_widen_sums(struct contract_code *code, struct loop_block *block,
  * thread stands what opens and closes the registers. */
 void contract_tile_terms(struct contract_code *code, struct loop_block *block,
                          const struct contract_tile *tile, const struct loop_buffer *sums);
+/* Terms of a piece, for what is decided so far. */
+int64_t contract_tile_piece(const struct contract_code *code);
+/* Whether the piece is the last of the block; NULL: there is one. */
+loop_value contract_tile_last(struct contract_code *code, const struct contract_tile *tile);
 void contract_tiles_begin(struct contract_code *code, struct loop_block *block);
 void contract_tiles_end(struct contract_code *code, struct loop_block *block);
 /* contract_dot.c: the sums of a block of terms, from nothing. */

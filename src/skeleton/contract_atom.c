@@ -133,6 +133,13 @@ static void open_atoms(const struct contract *contract, struct skeleton_slots *s
                                        values, count, seed});
 }
 
+bool contract_has_tiles(const struct skeleton_group *group)
+{
+    struct contract contract;
+    struct skeleton_reason why_not;
+    return contract_classify(group, &contract, &why_not) && find_atom(&contract, "tile");
+}
+
 void contract_open_atoms(const struct skeleton_group *group, struct skeleton_slots *slots)
 {
     struct contract contract;
@@ -196,10 +203,10 @@ bool contract_choice_legal(const struct contract *contract, const struct plan_gr
     return true;
 }
 
-/* A tile is one or two of the machine's each way. */
+/* A tile of the plan is one or two of the machine's each way. */
 int contract_tile_rows(const struct machine_atom *atom, int64_t rows)
 {
-    return atom && atom->rows > 1 ? (rows > atom->rows / 2 ? 2 : 1) * atom->rows : (int)rows;
+    return atom && atom->rows > 1 ? (rows > atom->rows ? 2 : 1) * atom->rows : (int)rows;
 }
 
 int contract_tile_vectors(const struct machine_atom *atom, int64_t vectors)

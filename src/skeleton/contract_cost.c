@@ -58,15 +58,18 @@ double contract_vectors(const struct contract *contract, int merged, int lanes)
     return n->size / along * ceil(along / lanes);
 }
 
-/* How much longer than its rate says an instruction for tiles takes: loading a tile from the
- * second-level cache takes about as long. */
+/*
+ * How much longer than its rate says an instruction for tiles takes: a tile of rows comes from the
+ * second-level cache, which takes half as long as a product, one of columns from the first-level
+ * one.
+ */
 static double tile_slowdown(const struct contract_choice *choice, double rows, double vectors)
 {
     double down = rows / choice->atom->rows, across = vectors;
     double products = down * across * machine_scheme_products(choice->parts);
-    /* the leading part of the rows comes first and last */
-    double loads = choice->parts * (down + across) + (choice->parts > 1 ? down : 0);
-    return fmax(1, loads / products) + 0.1 * loads / products;
+    double second = choice->parts * down; /* level of the cache */
+    double first = choice->parts * across + (choice->parts > 1 ? down : 0);
+    return 1 + (0.5 * second + 0.2 * first) / products;
 }
 
 /* Cycles of all tiles of one product, in units of one vector addition. */
@@ -134,10 +137,13 @@ void contract_best_tile(const struct contract *contract, const struct contract_c
 {
     double best = INFINITY;
     int registers = contract->group->target->registers;
-    for (int v = 1; v <= 4; v++) {
-        for (int r = 1; r <= 14 && r * v + v * choice->parts + 1 < registers; r++) {
-            double cost = tiles_cost(contract, choice, contract_tile_rows(choice->atom, r),
-                                     contract_tile_vectors(choice->atom, v), merged, lanes);
+    bool tiles = choice->atom && choice->atom->rows > 1;
+    int step = tiles ? choice->atom->rows : 1;
+    for (int v = 1; v <= (tiles ? 2 : 4); v++) {
+        for (int r = step; r <= 14 * step; r += step) {
+            if (tiles ? r > 2 * step : r * v + v * choice->parts + 1 >= registers)
+                break;
+            double cost = tiles_cost(contract, choice, r, v, merged, lanes);
             if (cost < best * 0.995) {
                 best = cost;
                 *rows = r;

@@ -56,9 +56,7 @@ static void go_over(struct contract_code *code, struct loop_block *block, struct
     dots->term = loop_of(arena, term);
     for (int p = 0; p <= most; p++) {
         for (int j = 0; j < code->vectors; j++) {
-            loop_value place = contract_column_word(code, dots->at->column_panel, p, dots->term);
-            int64_t further = (int64_t)j * code->lanes * code->atom->word;
-            place = loop_add(arena, place, loop_integer(arena, further));
+            loop_value place = contract_column_word(code, dots->at->column_panel, p, dots->term, j);
             loop_value value = loop_words(arena, code->b, place, code->lanes);
             columns[p][j] = loop_of(arena, loop_hold(body, "column", value));
         }

@@ -101,6 +101,10 @@ static void make_word_buffers(struct contract_code *code, const struct sizes *si
     code->a =
         scratch(code, "rows", code->row_dtype, ir_size_make(arena, IR_SIZE_MUL, panels, length),
                 sizes, (int64_t)code->rows * code->parts, shares);
+    if (code->piece)
+        code->aside = scratch(code, "aside",
+                              code->contract->factors == CONTRACT_BYTES ? DTYPE_I32 : DTYPE_F32,
+                              panels, sizes, code->rows * width, shares);
     if (code->parts > 1)
         code->row_outside = scratch(code, "outside", DTYPE_F32, panels, sizes, 1, shares);
     if (code->whole_rows)
@@ -214,8 +218,11 @@ static void lower_columns(struct contract_code *code, struct loop_block *block)
     struct loop_block *tiles =
         loop_for(over, LOOP_SERIAL, "row_panel", zero, code->row_panels, NULL, &row);
     loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows, (int)width));
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms,
-                                 &places};
+    struct contract_tile tile = {.row_panel = loop_of(arena, row),
+                                 .column_panel = loop_of(arena, column),
+                                 .first = first,
+                                 .terms = terms,
+                                 .columns = &places};
     contract_tile(code, tiles, &tile);
     contract_tiles_end(code, inner);
 }
@@ -277,6 +284,7 @@ void contract_lower(const struct skeleton_group *group, const struct plan_group 
     code.shares = plan_is(plan, "parallel", "shares") && !choice.atom;
     code.split_k = code.shares ? plan_number(plan, "split.k", 1) : 1;
     code.rows_by_block = choice.atom && choice.atom->rows > 1 && !code.whole_rows;
+    code.piece = contract_tile_piece(&code);
     code.values = (struct skeleton_values){.group = group, .kernel = kernel};
     code.values.indices =
         arena_array(arena, (size_t)group->part->index_count + 1, sizeof(loop_value));

@@ -56,7 +56,8 @@ static void set_tile_blocks(const struct contract *contract, const struct contra
     int64_t block = block_up_to(fmax(contract->sets[CONTRACT_K].size, 256), longest);
     if (!block)
         block = longest;
-    double room = (double)contract->group->target->l2 / 2;
+    /* sums of parts are put aside more often, and want their place, too */
+    double room = (double)contract->group->target->l2 / (choice->parts > 1 ? 3 : 2);
     double operand = 4.0 / choice->atom->word * choice->parts; /* bytes */
     set_number(arena, plan, "block.k", (double)block);
     set_number(arena, plan, "block.m", floor(room / ((double)block * operand)));
@@ -127,8 +128,8 @@ static void seed_general(const struct contract *contract, struct plan_group *pla
         set_number(arena, plan, "block.k", terms);
     set_number(arena, plan, "block.n", block);
     set_number(arena, plan, "block.m", pack_a ? 256 : 96);
-    plan_set(arena, plan, "pack.a", pack_a ? "yes" : "no");
-    plan_set(arena, plan, "pack.b", pack_b ? "yes" : "no");
+    plan_set(arena, plan, "pack.a", pack_a || choice.atom ? "yes" : "no");
+    plan_set(arena, plan, "pack.b", pack_b || choice.atom ? "yes" : "no");
     plan_set(arena, plan, "merge", merge ? "yes" : "no");
     plan_set(arena, plan, "parallel",
              columns ? "columns"

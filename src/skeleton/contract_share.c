@@ -95,6 +95,23 @@ static int64_t panels_wide(const struct contract_code *code)
     return code->block_n / width > 0 ? code->block_n / width : 1;
 }
 
+/* Of the terms so many that the columns stay in the first-level cache for all rows of the block. */
+static struct loop_block *pieces_loop(struct contract_code *code, struct loop_block *block,
+                                      struct contract_tile *tile)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *from;
+    loop_value step = loop_integer(arena, code->piece);
+    loop_value end = loop_apply(arena, IR_MAX, tile->terms, loop_integer(arena, 1), NULL);
+    struct loop_block *body =
+        loop_for(block, LOOP_SERIAL, "piece", loop_integer(arena, 0), end, step, &from);
+    loop_note_loop(block, "columns of so many terms stay in the first-level cache");
+    tile->piece_from = loop_of(arena, from);
+    loop_value to = loop_min(arena, loop_add(arena, tile->piece_from, step), tile->terms);
+    tile->piece_to = named(code, body, "piece_to", to);
+    return body;
+}
+
 /* All tiles of these panels. */
 static void tiles_loop(struct contract_code *code, struct loop_block *block, struct range rows,
                        struct range columns, loop_value first, loop_value terms)
@@ -106,12 +123,16 @@ static void tiles_loop(struct contract_code *code, struct loop_block *block, str
     struct contract_columns places;
     if (!code->along)
         contract_open_columns(code, over, loop_of(arena, column), &places);
+    struct contract_tile tile = {.first = first, .terms = terms};
+    if (code->piece)
+        over = pieces_loop(code, over, &tile);
     struct loop_block *tiles =
         loop_for(over, LOOP_SERIAL, "row_panel", rows.from, rows.to, NULL, &row);
     loop_note_loop(over, arena_printf(arena, "tile.m %d tile.n %d", code->rows,
                                       (int)contract_column_width(code)));
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), first, terms,
-                                 code->along ? NULL : &places};
+    tile.row_panel = loop_of(arena, row);
+    tile.column_panel = loop_of(arena, column);
+    tile.columns = code->along ? NULL : &places;
     contract_tile(code, tiles, &tile);
 }
 
@@ -231,7 +252,10 @@ static void share_join(struct contract_code *code, struct loop_block *block)
         loop_for(block, LOOP_PARALLEL, "row_panel", zero, code->row_panels, NULL, &row);
     struct loop_block *body =
         loop_for(over, LOOP_PARALLEL, "column_panel", zero, code->column_panels, NULL, &column);
-    struct contract_tile tile = {loop_of(arena, row), loop_of(arena, column), zero, zero, NULL};
+    struct contract_tile tile = {.row_panel = loop_of(arena, row),
+                                 .column_panel = loop_of(arena, column),
+                                 .first = zero,
+                                 .terms = zero};
     contract_tile_join(code, body, &tile);
 }
 

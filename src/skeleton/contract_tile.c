@@ -355,9 +355,13 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     if (!in_memory(code)) /* tiles begin with nothing by themselves */
         tile_zero(code, block, &tile);
     loop_value from = code->terms_from ? code->terms_from : loop_integer(arena, 0);
-    loop_value earlier = loop_less(arena, from, at->first);
-    tile_fetch(code, loop_if(block, earlier), &tile);
+    loop_value earlier = loop_less(arena, from, at->first), last = contract_tile_last(code, at);
+    tile_fetch(code,
+               loop_if(block, last ? loop_apply(arena, IR_AND, earlier, last, NULL) : earlier),
+               &tile);
     tile_sums(code, block, &tile, whole);
+    if (last)
+        block = loop_if(block, last);
     tile_blocks(code, loop_if(block, earlier), &tile, false);
     if (code->split_k > 1) { /* others have sums of the tile, too */
         tile_blocks(code, block, &tile, true);
@@ -365,9 +369,9 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     }
     loop_value next = loop_add(arena, at->first, loop_integer(arena, code->block_k));
     struct loop_block *more = loop_if(block, loop_less(arena, next, code->k));
-    struct loop_block *last = loop_else(block);
+    struct loop_block *all = loop_else(block);
     tile_blocks(code, more, &tile, true);
-    tile_finish(code, last, &tile, whole);
+    tile_finish(code, all, &tile, whole);
 }
 
 void contract_tile_join(struct contract_code *code, struct loop_block *block,

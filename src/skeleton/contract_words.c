@@ -6,9 +6,9 @@
  * panel of columns has, for as many terms as a word holds, one word per column. Room beyond the
  * last term is zero in both. Factors in parts are so many panels, the leading part first.
  *
- * Tiles: the rows of a panel go through their terms a tile at a time, so that a tile is one piece
- * of memory. A word of bf16 has terms half a tile apart, in rows and columns alike: it is then made
- * of two vectors, lane by lane, on both sides.
+ * Tiles: the rows of a panel go through their terms a tile at a time, and so do columns, 16 of them
+ * after the other, so that a tile is one piece of memory. A word of bf16 has terms half a tile
+ * apart, in rows and columns alike: it is then made of two vectors, lane by lane, on both sides.
  *
  * Bytes: the machine multiplies u8 by i8. When both factors are the same of the two, rows are moved
  * by 128, and the sums get back what that added: 128 times the sum of the column.
@@ -22,6 +22,7 @@ enum {
     MOST_PARTS = 3,
     /* six products of each term are added to one sum: so long, that is as accurate as f32 */
     LONGEST_IN_PARTS = 512,
+    MOST_BESIDE = 8, /* panels of columns that are packed side by side */
 };
 
 static const double LARGEST_SPLIT = 0x1p120; /* beyond it parts and their products may overflow */
@@ -65,9 +66,7 @@ bool contract_rows_moved(const struct contract_code *code)
 
 /* ---- places ---- */
 
-/* Rows are packed block by block, those of one thread after the other into the same place, or all
- * of them before. */
-static loop_value row_panel_number(struct contract_code *code, loop_value panel)
+loop_value contract_row_number(struct contract_code *code, loop_value panel)
 {
     struct arena *arena = code->arena;
     loop_value owner = code->slice ? code->slice : code->share;
@@ -116,7 +115,7 @@ loop_value contract_row_tile(struct contract_code *code, loop_value panel, int p
     struct arena *arena = code->arena;
     loop_value rows = loop_integer(arena, code->rows),
                wide = loop_integer(arena, code->atom->terms);
-    loop_value at = part_number(code, row_panel_number(code, panel), part);
+    loop_value at = part_number(code, contract_row_number(code, panel), part);
     at = loop_add(arena, loop_mul(arena, at, code->row_length), term);
     return loop_add(arena, loop_mul(arena, at, rows), loop_mul(arena, row, wide));
 }
@@ -137,19 +136,30 @@ loop_value contract_row_word(struct contract_code *code, loop_value panel, int p
         }
         return loop_add(arena, contract_row_tile(code, panel, part, row, tile), within);
     }
-    loop_value at = part_number(code, row_panel_number(code, panel), part);
+    loop_value at = part_number(code, contract_row_number(code, panel), part);
     at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->rows)), row);
     return loop_add(arena, loop_mul(arena, at, code->row_length), term);
 }
 
 loop_value contract_column_word(struct contract_code *code, loop_value panel, int part,
-                                loop_value term)
+                                loop_value term, int vector)
 {
     struct arena *arena = code->arena;
     int64_t width = (int64_t)code->vectors * code->lanes;
+    int64_t together = has_tiles(code) ? code->atom->terms : code->atom->word;
     loop_value at = part_number(code, column_panel_number(code, panel), part);
     at = loop_add(arena, loop_mul(arena, at, loop_integer(arena, code->block_k)), term);
-    return loop_mul(arena, at, loop_integer(arena, width));
+    at = loop_mul(arena, at, loop_integer(arena, width));
+    return loop_add(arena, at, loop_integer(arena, vector * code->lanes * together));
+}
+
+/* The same for a term within a tile, counted as the words are: two for each word of bf16. */
+static loop_value column_word_within(struct contract_code *code, loop_value panel, int part,
+                                     loop_value tile, loop_value within, int vector)
+{
+    struct arena *arena = code->arena;
+    return loop_add(arena, contract_column_word(code, panel, part, tile, vector),
+                    loop_mul(arena, within, loop_integer(arena, code->lanes)));
 }
 
 /* Terms up to a multiple of what one instruction sums. */
@@ -241,7 +251,7 @@ static void raise_flag(struct contract_code *code, struct loop_block *block,
 loop_value contract_is_outside(struct contract_code *code, const struct contract_tile *tile)
 {
     struct arena *arena = code->arena;
-    loop_value row = row_panel_number(code, tile->row_panel);
+    loop_value row = contract_row_number(code, tile->row_panel);
     loop_value sum = loop_add(
         arena, loop_load(arena, code->row_outside, row, 1),
         loop_load(arena, code->column_outside, column_panel_number(code, tile->column_panel), 1));
@@ -276,15 +286,17 @@ static bool terms_are_neighbours(struct contract_code *code, const struct loop_v
     return step && step->op == LOOP_INTEGER && step->integer == 1;
 }
 
-/* A vector of the terms of a row, from one on; 0 beyond the last. */
+/* A vector of the terms of a row, from one on; 0 beyond the last. NULL for terms: all are there. */
 static loop_value row_vector(struct contract_code *code, struct loop_block *block,
                              const struct loop_variable *term, loop_value from, loop_value terms)
 {
     struct arena *arena = code->arena;
-    loop_value value = contract_factor(code, false), none = loop_integer(arena, 0);
-    loop_value wanted = loop_apply(arena, IR_MAX, loop_sub(arena, terms, from), none, NULL);
-    wanted = loop_min(arena, loop_integer(arena, code->lanes), wanted);
-    wanted = loop_of(arena, loop_let(block, "wanted", wanted));
+    loop_value value = contract_factor(code, false), none = loop_integer(arena, 0), wanted = NULL;
+    if (terms) {
+        wanted = loop_apply(arena, IR_MAX, loop_sub(arena, terms, from), none, NULL);
+        wanted = loop_min(arena, loop_integer(arena, code->lanes), wanted);
+        wanted = loop_of(arena, loop_let(block, "wanted", wanted));
+    }
     struct skeleton_lanes along = {term, code->lanes, from, wanted};
     skeleton_widen(block, &along, &value, 1);
     return loop_of(arena, loop_let(block, "value", loop_splat(arena, value, code->lanes)));
@@ -301,6 +313,14 @@ static void store_row_words(struct contract_code *code, struct loop_block *block
         loop_store_words(block, code->a, contract_row_tile(code, panel, i, row, term),
                          loop_pair(code->arena, low[i], high[i]));
 }
+
+struct row_span { /* some of the terms of a row */
+    loop_value from, to;
+    loop_value guard; /* the end of all terms; NULL: none is beyond it */
+    int64_t step;
+    bool wide; /* by vectors */
+    struct loop_variable *greatest;
+};
 
 static void pack_row_terms(struct contract_code *code, struct loop_block *block, loop_value panel,
                            loop_value row, struct loop_variable *greatest,
@@ -321,6 +341,18 @@ static void pack_row_terms(struct contract_code *code, struct loop_block *block,
         store_row(code, block, panel, row, from, values[0]);
 }
 
+/* Terms from one on to another, `step` at a time. */
+static void pack_row_span(struct contract_code *code, struct loop_block *block, loop_value panel,
+                          loop_value row, loop_value first, const struct row_span *span)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *term;
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", span->from, span->to,
+                                       loop_integer(arena, span->step), &term);
+    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
+    pack_row_terms(code, body, panel, row, span->greatest, term, span->guard, span->wide);
+}
+
 static void pack_row(struct contract_code *code, struct loop_block *block, loop_value panel,
                      loop_value row, loop_value first, loop_value terms)
 {
@@ -328,18 +360,23 @@ static void pack_row(struct contract_code *code, struct loop_block *block, loop_
     struct loop_variable *term = arena_new(arena, struct loop_variable), *beyond;
     *term = (struct loop_variable){"term", LOOP_COUNTER, {DTYPE_I64, 1}, 0};
     contract_open_set(code, block, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
-    bool wide = terms_are_neighbours(code, term);
-    struct loop_variable *greatest = greatest_open(code, block, wide ? code->lanes : 1);
-    int64_t step = !wide ? 1 : terms_apart(code) ? code->atom->terms : code->lanes;
-    struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), terms,
-                                       loop_integer(arena, step), &term);
-    contract_open_set(code, body, CONTRACT_K, loop_add(arena, first, loop_of(arena, term)));
-    pack_row_terms(code, body, panel, row, greatest, term, terms, wide);
-    raise_flag(code, block, greatest, code->row_outside, row_panel_number(code, panel));
-    if (wide && terms_apart(code))
+    struct row_span span = {loop_integer(arena, 0), terms, terms, .step = 1};
+    span.wide = terms_are_neighbours(code, term);
+    span.greatest = greatest_open(code, block, span.wide ? code->lanes : 1);
+    if (span.wide) { /* whole vectors first, without masks */
+        span.step = terms_apart(code) ? code->atom->terms : code->lanes;
+        span.to = round_down(code, block, terms, span.step);
+        span.guard = NULL;
+        pack_row_span(code, block, panel, row, first, &span);
+        span.from = span.to;
+        span.to = span.guard = terms;
+    }
+    pack_row_span(code, block, panel, row, first, &span);
+    raise_flag(code, block, span.greatest, code->row_outside, contract_row_number(code, panel));
+    if (span.wide && terms_apart(code))
         return; /* whole tiles were written */
     loop_value end = round_terms(code, block, terms, code->atom->terms);
-    body = loop_for(block, LOOP_SERIAL, "beyond", terms, end, NULL, &beyond);
+    struct loop_block *body = loop_for(block, LOOP_SERIAL, "beyond", terms, end, NULL, &beyond);
     loop_value zero = loop_number(arena, 0, dtype_compute(code->row_dtype));
     for (int i = 0; i < code->parts; i++)
         loop_store(body, code->a, contract_row_word(code, panel, i, row, loop_of(arena, beyond)),
@@ -357,7 +394,7 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
     struct loop_block *body =
         loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel", from,
                  code->row_from ? code->row_to : code->row_panels, NULL, &panel);
-    clear_flag(code, body, code->row_outside, row_panel_number(code, loop_of(arena, panel)));
+    clear_flag(code, body, code->row_outside, contract_row_number(code, loop_of(arena, panel)));
     struct loop_block *inner = loop_for(body, LOOP_SERIAL, "row", loop_integer(arena, 0),
                                         loop_integer(arena, code->rows), NULL, &row);
     loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
@@ -371,9 +408,10 @@ void contract_pack_row_words(struct contract_code *code, struct loop_block *bloc
 
 struct column_group { /* as many terms of a panel as a word holds */
     loop_value panel, term, first, terms;
-    loop_value place; /* of its words, as a term */
+    loop_value tile, within; /* the place of its words, as terms; without tiles the first alone */
     const struct contract_columns *columns;
-    bool whole; /* none is beyond the last */
+    loop_value panel_from, panel_to; /* panels side by side; NULL: one, `panel` */
+    bool whole;                      /* none is beyond the last */
     struct loop_variable *greatest, *const *sums;
 };
 
@@ -430,8 +468,8 @@ static void pack_column_group(struct contract_code *code, struct loop_block *blo
             split(code, block, values[t], parts[t]);
         }
         for (int p = 0; p < code->parts; p++) {
-            loop_value place = contract_column_word(code, group->panel, p, group->place);
-            place = loop_add(arena, place, loop_integer(arena, (int64_t)j * code->lanes * word));
+            loop_value place =
+                column_word_within(code, group->panel, p, group->tile, group->within, j);
             loop_store_words(block, code->b, place,
                              word == 2 ? loop_pair(arena, parts[0][p], parts[1][p])
                                        : join_bytes(code, values));
@@ -439,9 +477,22 @@ static void pack_column_group(struct contract_code *code, struct loop_block *blo
     }
 }
 
+/* The words of terms that are neighbours, from one on. */
+static void place_group(struct contract_code *code, struct column_group *group, loop_value term)
+{
+    struct arena *arena = code->arena;
+    loop_value wide = loop_integer(arena, code->atom->terms);
+    group->tile = term;
+    group->within = loop_integer(arena, 0);
+    if (!has_tiles(code))
+        return;
+    group->tile = loop_mul(arena, loop_apply(arena, IR_FLOORDIV, term, wide, NULL), wide);
+    group->within = loop_sub(arena, term, group->tile);
+}
+
 /* Words of nothing, up to what one instruction sums. */
 static void pack_beyond(struct contract_code *code, struct loop_block *block,
-                        const struct column_group *group, loop_value from)
+                        struct column_group *group, loop_value from)
 {
     struct arena *arena = code->arena;
     struct loop_variable *term;
@@ -450,13 +501,12 @@ static void pack_beyond(struct contract_code *code, struct loop_block *block,
     loop_value end = round_terms(code, block, group->terms, code->atom->terms);
     struct loop_block *body = loop_for(block, LOOP_SERIAL, "term", from, end,
                                        loop_integer(arena, code->atom->word), &term);
+    place_group(code, group, loop_of(arena, term));
     for (int i = 0; i < code->parts * code->vectors; i++) {
-        loop_value place =
-            contract_column_word(code, group->panel, i / code->vectors, loop_of(arena, term));
-        int64_t further = (int64_t)(i % code->vectors) * code->lanes * code->atom->word;
+        loop_value place = column_word_within(code, group->panel, i / code->vectors, group->tile,
+                                              group->within, i % code->vectors);
         loop_value zero = loop_narrow(arena, loop_integer(arena, 0));
-        loop_store_words(body, code->b, loop_add(arena, place, loop_integer(arena, further)),
-                         loop_splat(arena, zero, code->lanes));
+        loop_store_words(body, code->b, place, loop_splat(arena, zero, code->lanes));
     }
 }
 
@@ -484,11 +534,13 @@ static void pack_neighbours(struct contract_code *code, struct loop_block *block
     loop_value whole = round_down(code, block, group->terms, code->atom->word);
     struct loop_block *body =
         loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), whole, word, &term);
-    group->term = group->place = loop_of(arena, term);
+    group->term = loop_of(arena, term);
+    place_group(code, group, group->term);
     group->whole = true;
     pack_column_group(code, body, group);
     struct loop_block *rest = loop_if(block, loop_less(arena, whole, group->terms));
-    group->term = group->place = whole;
+    group->term = whole;
+    place_group(code, group, whole);
     group->whole = false;
     pack_column_group(code, rest, group);
     pack_beyond(code, block, group, round_terms(code, block, group->terms, code->atom->word));
@@ -504,8 +556,19 @@ static void pack_tile(struct contract_code *code, struct loop_block *block,
                                        loop_integer(arena, half_tile(code)), NULL, &word);
     loop_value number = loop_of(arena, word);
     group->term = loop_add(arena, first, number);
-    group->place = loop_add(arena, first, loop_mul(arena, number, loop_integer(arena, 2)));
+    group->tile = first;
+    group->within = loop_mul(arena, number, loop_integer(arena, 2));
     group->whole = whole;
+    if (!group->panel_to) {
+        pack_column_group(code, body, group);
+        return;
+    }
+    struct loop_variable *panel;
+    struct contract_columns columns;
+    body = loop_for(body, LOOP_SERIAL, "panel", group->panel_from, group->panel_to, NULL, &panel);
+    group->panel = loop_of(arena, panel);
+    group->columns = &columns;
+    contract_open_columns(code, body, group->panel, &columns);
     pack_column_group(code, body, group);
 }
 
@@ -545,6 +608,35 @@ static void pack_column_panel(struct contract_code *code, struct loop_block *blo
     raise_flag(code, block, group->greatest, code->column_outside, number);
 }
 
+/*
+ * Panels that are packed side by side: a row of the columns is then read several lines at a time,
+ * where one panel would take one line of each page. One where threads would go without.
+ */
+static int64_t panels_beside(const struct contract_code *code, bool alone)
+{
+    const struct contract *contract = code->contract;
+    double threads = alone ? 1 : contract->group->target->threads;
+    double panels = contract->sets[CONTRACT_N].size / ((double)code->vectors * code->lanes);
+    double beside = panels / (4 * threads);
+    if (!terms_apart(code) || code->column_outside || !(beside >= 2))
+        return 1;
+    return beside < MOST_BESIDE ? (int64_t)beside : MOST_BESIDE;
+}
+
+static void pack_beside(struct contract_code *code, struct loop_block *block, bool alone,
+                        int64_t panels, loop_value from, loop_value to, struct column_group *group)
+{
+    struct arena *arena = code->arena;
+    struct loop_variable *panel;
+    loop_value step = loop_integer(arena, panels);
+    struct loop_block *body =
+        loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel_from", from, to, step, &panel);
+    group->panel_from = loop_of(arena, panel);
+    loop_value end = loop_min(arena, loop_add(arena, group->panel_from, step), to);
+    group->panel_to = loop_of(arena, loop_let(body, "panel_to", end));
+    pack_apart(code, body, group);
+}
+
 void contract_pack_column_words(struct contract_code *code, struct loop_block *block, loop_value to,
                                 loop_value first, loop_value terms)
 {
@@ -553,11 +645,16 @@ void contract_pack_column_words(struct contract_code *code, struct loop_block *b
     struct contract_columns columns;
     bool alone = code->column_from || code->slices || code->serial;
     loop_value from = code->column_from ? code->column_from : loop_integer(arena, 0);
+    struct column_group group = {.first = first, .terms = terms, .columns = &columns};
+    int64_t beside = panels_beside(code, alone);
     loop_note(block, "columns into panels of words");
+    if (beside > 1) {
+        pack_beside(code, block, alone, beside, from, to, &group);
+        return;
+    }
     struct loop_block *body =
         loop_for(block, alone ? LOOP_SERIAL : LOOP_PARALLEL, "panel", from, to, NULL, &panel);
-    contract_open_columns(code, body, loop_of(arena, panel), &columns);
-    struct column_group group = {
-        .panel = loop_of(arena, panel), .first = first, .terms = terms, .columns = &columns};
+    group.panel = loop_of(arena, panel);
+    contract_open_columns(code, body, group.panel, &columns);
     pack_column_panel(code, body, &group);
 }

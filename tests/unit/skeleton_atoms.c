@@ -102,14 +102,15 @@ static void set_all(struct arena *arena, struct plan_group *group, const char *d
     }
 }
 
-/* A machine that has everything. */
+/* A machine that has everything, and so small a cache that sums of a few dozen terms go in pieces.
+ */
 static struct skeleton_target target_make(void)
 {
     struct skeleton_target target = {.name = "avx512",
                                      .vector_bytes = 64,
                                      .registers = 32,
                                      .masks = true,
-                                     .l1 = 32 << 10,
+                                     .l1 = 4 << 10,
                                      .l2 = 1 << 20,
                                      .threads = 2,
                                      .fma = 150e9,
@@ -244,19 +245,19 @@ TEST(atoms_dot_bf16)
 
 TEST(atoms_dot_bf16_threads_take_columns)
 {
-    check_all(BF16, COUNT(BF16), "atom dot;block.n 64;block.k 16;parallel columns;", RUN);
+    check_all(BF16, COUNT(BF16), "atom dot;tile.m 6;block.n 64;block.k 16;parallel columns;", RUN);
 }
 
 TEST(atoms_dot_batch)
 {
-    check_case(&BATCHES[0], "atom dot;parallel batch;", RUN);
+    check_case(&BATCHES[0], "atom dot;tile.m 6;parallel batch;", RUN);
     check_case(&BATCHES[1], PARTS "atom dot;parallel batch;tile.m 4;tile.n 32;", RUN);
 }
 
 TEST(atoms_dot_bytes)
 {
     check_all(BYTES, COUNT(BYTES), "atom dot;block.k 64;tile.m 6;tile.n 48;", RUN);
-    check_all(BYTES, 2, "atom dot;parallel columns;block.n 64;block.k 128;", RUN);
+    check_all(BYTES, 2, "atom dot;tile.m 6;parallel columns;block.n 64;block.k 128;", RUN);
 }
 
 TEST(atoms_dot_in_parts)
@@ -268,7 +269,8 @@ TEST(atoms_dot_in_parts)
 /* ---- tiles: by the model everywhere, by the machine where it has them ---- */
 
 #define SMALL_TILES "atom tile;tile.m 8;tile.n 16;block.k 16;block.m 16;block.n 64;"
-#define LARGE_TILES "atom tile;tile.m 9;tile.n 48;parallel columns;block.n 64;block.k 64;"
+#define LARGE_TILES "atom tile;tile.m 32;tile.n 48;parallel columns;block.n 64;block.k 64;"
+#define PIECES "atom tile;tile.m 32;tile.n 32;parallel tiles;block.m 96;block.k 1024;"
 
 TEST(atoms_tiles_bf16_modelled)
 {
@@ -287,6 +289,20 @@ TEST(atoms_tiles_in_parts_modelled)
 {
     check_case(&WIDE[0], PARTS SMALL_TILES, MODELLED);
     check_case(&WIDE[2], PARTS LARGE_TILES, MODELLED);
+}
+
+/* More terms than a panel of columns has in the first-level cache. */
+TEST(atoms_tiles_in_pieces_modelled)
+{
+    check_all(BF16, 2, PIECES, MODELLED);
+    check_case(&BYTES[2], PIECES, MODELLED);
+}
+
+/* Columns enough for panels that are packed side by side, and a last group that is not full. */
+TEST(atoms_tiles_panels_beside_modelled)
+{
+    static const struct atom_case wide = {"bf16, wide", NN("bf16", "bf16", "f32", "f32"), 300};
+    check_case(&wide, "atom tile;tile.m 8;tile.n 16;block.k 64;parallel none;", MODELLED);
 }
 
 /* Each thread packs the rows of a block where it begins. */
@@ -317,6 +333,7 @@ TEST(atoms_tiles_on_this_machine)
     check_all(BF16, COUNT(BF16), LARGE_TILES, RUN);
     check_all(BYTES, COUNT(BYTES), SMALL_TILES, RUN);
     check_all(WIDE, COUNT(WIDE), PARTS LARGE_TILES, RUN);
+    check_all(BF16, COUNT(BF16), PIECES, RUN);
 }
 
 /* ---- what is refused, and what cannot be taken apart ---- */

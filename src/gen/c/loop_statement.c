@@ -414,6 +414,7 @@ static void print_if(struct printer *printer, const struct loop_statement *state
 static void print_tile(struct printer *printer, const struct loop_statement *statement)
 {
     static const char *const WORDS[] = {"bf16", "i8_i8", "i8_u8", "u8_i8", "u8_u8"};
+    static const char *const MOVES[] = {"load", "load_once", "store"};
     struct arena *arena = arena_of(printer);
     const int *tiles = statement->tiles;
     const char *text = "";
@@ -422,9 +423,10 @@ static void print_tile(struct printer *printer, const struct loop_statement *sta
     case LOOP_TILE_END: text = "end()"; break;
     case LOOP_TILE_ZERO: text = arena_printf(arena, "zero(%d)", tiles[0]); break;
     case LOOP_TILE_LOAD:
+    case LOOP_TILE_LOAD_ONCE:
     case LOOP_TILE_STORE:
         text = arena_printf(
-            arena, "%s(%d, %s, %s)", statement->tile == LOOP_TILE_LOAD ? "load" : "store", tiles[0],
+            arena, "%s(%d, %s, %s)", MOVES[statement->tile - LOOP_TILE_LOAD], tiles[0],
             print_address(printer, statement->buffer, print_resolve(printer, statement->offset)),
             resolved_text(printer, statement->value));
         break;

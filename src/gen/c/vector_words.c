@@ -62,6 +62,9 @@ const struct vector_piece vector_words[] = {
     TILE_INSTRUCTION("tile_load", "(tile, at, stride)",
                      "\"tileloadd (%0,%1,1), %%tmm\" #tile : \\\n"
                      "        : \"r\"(at), \"r\"((int64_t)(stride)) : \"memory\""),
+    TILE_INSTRUCTION("tile_load_once", "(tile, at, stride)",
+                     "\"tileloaddt1 (%0,%1,1), %%tmm\" #tile : \\\n"
+                     "        : \"r\"(at), \"r\"((int64_t)(stride)) : \"memory\""),
     TILE_INSTRUCTION("tile_store", "(tile, at, stride)",
                      "\"tilestored %%tmm\" #tile \", (%0,%1,1)\" : \\\n"
                      "        : \"r\"(at), \"r\"((int64_t)(stride)) : \"memory\""),
