@@ -56,8 +56,9 @@ void probe_compute(const struct machine *machine, const struct probe_budget *bud
             continue;
         if (arithmetic->unit == MACHINE_UNIT_AMX && !arithmetic_ask_tiles())
             continue;
-        rates->compute[kind][arithmetic->unit][arithmetic->number] =
-            spin_rate(arithmetic, crew, budget->compute);
+        double *best = &rates->compute[kind][arithmetic->unit][arithmetic->number];
+        double rate = spin_rate(arithmetic, crew, budget->compute);
+        *best = rate > *best ? rate : *best;
     }
 }
 
@@ -180,6 +181,9 @@ static bool probe_crew(const struct machine *machine, const struct machine_probe
     snprintf(stage, sizeof stage, "memory, %d thread%s", count, count == 1 ? "" : "s");
     tell(probe, stage);
     bool good = probe_memory(machine, budget, crew, kind, rates);
+    /* once more, seconds later: a neighbour on the same host may have been busy, and a rate that is
+     * too low misleads every plan */
+    probe_compute(machine, budget, crew, kind, rates);
     crew_end(crew);
     return good ||
            error_set(error, ERROR_OUT_OF_MEMORY, "could not have %zu MB of memory to measure with",
