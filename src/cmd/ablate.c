@@ -74,12 +74,15 @@ static void print_tables(struct text *out, const struct ablate *ablate)
                 ablate->seeds, ablate->poor_start ? ", each from a plan of the slower half" : "");
     text_printf(out, "%-26s %6s", "table", "plans");
     for (int a = 0; a < ABLATE_ARMS; a++)
-        text_printf(out, "  %*s", (int)strlen(ablate_arms[a].name), ablate_arms[a].name);
+        if (!ablate->left_out[a])
+            text_printf(out, "  %*s", (int)strlen(ablate_arms[a].name), ablate_arms[a].name);
     text_char(out, '\n');
     for (int c = 0; c < ablate->count; c++) {
         const struct ablate_case *one = &ablate->cases[c];
         text_printf(out, "%-26s %6zu", one->name, one->table->by_hash.count);
         for (int a = 0; a < ABLATE_ARMS; a++) {
+            if (ablate->left_out[a])
+                continue;
             const char *mark = one->reached[a] < ablate->seeds ? "*" : "";
             text_printf(out, "  %*.1f%s", (int)(strlen(ablate_arms[a].name) - strlen(mark)),
                         mean_of(one->needed[a], ablate->seeds), mark);
@@ -93,6 +96,8 @@ static void print_arms(struct text *out, const struct ablate *ablate)
 {
     text_printf(out, "%-24s %11s  %s\n", "arm", "evaluations", "times fewer than the first (95 %)");
     for (int a = 0; a < ABLATE_ARMS; a++) {
+        if (ablate->left_out[a])
+            continue;
         text_printf(out, "%-24s %11.1f", ablate_arms[a].name, geometric_mean(ablate, a));
         if (a > 0) {
             struct interval interval = advantage_interval(ablate, a);
@@ -107,6 +112,8 @@ static void write_arms(struct json *json, const struct ablate *ablate)
     json_int(json, "seeds", ablate->seeds);
     json_array(json, "arms");
     for (int a = 0; a < ABLATE_ARMS; a++) {
+        if (ablate->left_out[a])
+            continue;
         struct interval interval = advantage_interval(ablate, a);
         json_object(json, NULL);
         json_string(json, "arm", ablate_arms[a].name);
@@ -192,6 +199,32 @@ static bool read_tables(struct ablate *ablate)
     return invocation->errors.list.count == 0;
 }
 
+/* Those of --arm and the first; all where none is named. */
+static bool choose_arms(struct ablate *ablate)
+{
+    struct invocation *invocation = ablate->invocation;
+    size_t cursor = 0;
+    if (!option_given(invocation, "arm"))
+        return true;
+    for (int a = 1; a < ABLATE_ARMS; a++)
+        ablate->left_out[a] = true;
+    for (const char *name; (name = option_next(invocation, "arm", &cursor));) {
+        int found = -1;
+        for (int a = 0; a < ABLATE_ARMS; a++)
+            if (strcmp(ablate_arms[a].name, name) == 0)
+                found = a;
+        if (found < 0) {
+            error_hint(errors_add(&invocation->errors, ERROR_USAGE, (struct place){0},
+                                  "there is no arm '%s'", name),
+                       "'no diagnosis', 'experience', 'of other ops', 'greedy', 'mcts' or "
+                       "'random'");
+            return false;
+        }
+        ablate->left_out[found] = false;
+    }
+    return true;
+}
+
 static enum exit_code compare(struct invocation *invocation, int seeds)
 {
     struct ablate *ablate = arena_new(invocation->arena, struct ablate);
@@ -199,7 +232,7 @@ static enum exit_code compare(struct invocation *invocation, int seeds)
     *ablate = (struct ablate){.invocation = invocation,
                               .seeds = seeds,
                               .poor_start = option_given(invocation, "poor-start")};
-    if (!read_tables(ablate))
+    if (!choose_arms(ablate) || !read_tables(ablate))
         return errors_exit(&invocation->errors);
     if (!ablate_replay(ablate, &error)) {
         errors_take(&invocation->errors, &error);

@@ -48,6 +48,7 @@ struct ablate {
     struct ablate_case cases[ABLATE_TABLES]; /* `count` searched on, then those only learned on */
     int count, all, seeds;
     bool poor_start;
+    bool left_out[ABLATE_ARMS]; /* arms that nobody asked for */
 };
 
 /* The first task of a text, and the program of its first timed case, for out->target. */

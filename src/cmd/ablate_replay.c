@@ -186,9 +186,13 @@ static bool replay(const struct ablate *ablate, const struct ablate_case *one,
 
 static bool replay_case(struct ablate *ablate, struct ablate_case *one, struct error *error)
 {
-    bool fine = learn_others(ablate, one, ABLATE_ALL, error) &&
-                learn_others(ablate, one, ABLATE_STRANGERS, error);
+    bool fine = true;
     for (int a = 0; a < ABLATE_ARMS && fine; a++) {
+        enum ablate_experience which = ablate_arms[a].experience;
+        if (ablate->left_out[a])
+            continue;
+        if (which != ABLATE_NOTHING && !one->known[which])
+            fine = learn_others(ablate, one, which, error);
         one->needed[a] =
             arena_array(ablate->invocation->arena, (size_t)ablate->seeds, sizeof *one->needed[a]);
         for (int s = 0; s < ablate->seeds && fine; s++) {
@@ -209,8 +213,10 @@ static bool replay_case(struct ablate *ablate, struct ablate_case *one, struct e
 
 bool ablate_replay(struct ablate *ablate, struct error *error)
 {
-    bool fine = true;
-    for (int c = 0; c < ablate->all && fine; c++)
+    bool fine = true, learned = false;
+    for (int a = 0; a < ABLATE_ARMS; a++)
+        learned |= !ablate->left_out[a] && ablate_arms[a].experience != ABLATE_NOTHING;
+    for (int c = 0; c < ablate->all && fine && learned; c++)
         fine = !ablate->cases[c].teaches || learn_case(&ablate->cases[c], error);
     for (int c = 0; c < ablate->count && fine; c++)
         fine = replay_case(ablate, &ablate->cases[c], error);

@@ -60,6 +60,11 @@ static const struct option options[] = {
      .argument = "N",
      .help = "with ablate: measure N plans of each task into a table in the folder of --save"},
     {.name = "seeds", .argument = "N", .help = "with ablate: searches per arm (100)"},
+    {.name = "arm",
+     .argument = "NAME",
+     .repeated = true,
+     .help = "with ablate: compare this way to search with the first, and no others; may be given "
+             "several times"},
     {.name = "learn",
      .argument = "FOLDER",
      .help = "with ablate: experience is what searches on the tables of FOLDER leave behind, not "

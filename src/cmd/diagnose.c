@@ -98,9 +98,8 @@ static void count_op(struct invocation *invocation, const struct task_case *task
 
 static int vector_bits(const struct request *request)
 {
-    return request->device
-               ? 0
-               : 8 * skeleton_target_new(&request->machine, &request->rates).vector_bytes;
+    return request->device ? 0
+                           : 8 * skeleton_target_new(&request->machine, &request->rates).full_bytes;
 }
 
 static struct diagnosis ask(struct request *request, struct invocation *invocation,

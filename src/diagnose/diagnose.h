@@ -26,7 +26,7 @@ struct diagnose_subject {
     /* of that case, as the plan does it; 0: there is no plan */
     double planned_bytes, planned_operations;
     int threads;
-    int vector_bits;    /* of the machine's widest vectors; 0: not known */
+    int vector_bits;    /* of vectors that are wide enough for the machine; 0: not known */
     const char *device; /* "cuda", "opencl"; NULL: the processor */
     const struct machine *machine;
     const struct rates *rates;            /* all 0: nothing was measured */

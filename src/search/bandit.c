@@ -16,11 +16,21 @@ static enum diagnosis_class class_of(const struct search *search, const struct s
     return search->options->no_diagnosis ? DIAGNOSIS_NONE : node->diagnosis.class;
 }
 
+/* An expert whose point of view is another than the diagnosis asks for is still heard, last: what
+ * bounds a kernel and what helps it need not be of one kind. */
+static double concern_of(int expert, enum diagnosis_class class)
+{
+    bool speed =
+        class == DIAGNOSIS_MEMORY || class == DIAGNOSIS_INSTRUCTION || class == DIAGNOSIS_LATENCY;
+    int concern = experts[expert]->concern(class);
+    return concern == 0 && speed ? 0.5 * experts[expert]->concern(DIAGNOSIS_NONE) : concern;
+}
+
 enum { DRY = 3 }; /* empty answers; some experts draw their proposals */
 
 static bool may_ask(const struct search *search, const struct search_node *node, int expert)
 {
-    return experts[expert]->concern(class_of(search, node)) > 0 && node->dry[expert] < DRY;
+    return concern_of(expert, class_of(search, node)) > 0 && node->dry[expert] < DRY;
 }
 
 bool bandit_is_dry(const struct search *search, const struct search_node *node)
@@ -37,22 +47,35 @@ int bandit_choose(struct search *search, const struct search_node *parent)
     double total = 1, best_score = -INFINITY;
     int best = 0;
     for (int i = 0; experts[i]; i++)
-        total += search->arms[class][i].tries;
+        total += search->arms[class][i].tries + search->arms[class][i].asked;
     for (int i = 0; experts[i] && i < SEARCH_ARMS; i++) {
         const struct search_arm *arm = &search->arms[class][i];
-        int concern = experts[i]->concern(class);
+        double concern = concern_of(i, class);
         if (!may_ask(search, parent, i))
             continue;
         double tries = arm->tries + PRIOR_TRIES;
         double mean = (arm->gain + PRIOR_TRIES * PRIOR_GAIN * concern) / tries;
-        double score =
-            mean + EXPLORE * sqrt(log(total + 1) / tries) + 1e-6 * random_uniform(&search->random);
+        double score = mean + EXPLORE * sqrt(log(total + 1) / (tries + arm->asked)) +
+                       1e-6 * random_uniform(&search->random);
         if (score > best_score) {
             best_score = score;
             best = i;
         }
     }
     return best;
+}
+
+void bandit_begin_round(struct search *search)
+{
+    for (int class = 0; class < DIAGNOSIS_COUNT; class ++)
+        for (int i = 0; i < SEARCH_ARMS; i++)
+            search->arms[class][i].asked = 0;
+}
+
+void bandit_note_asked(struct search *search, const struct search_node *parent, int expert)
+{
+    if (expert >= 0 && expert < SEARCH_ARMS)
+        search->arms[class_of(search, parent)][expert].asked++;
 }
 
 /* What counts is getting better than the parent; how much worse it got does not matter. */

@@ -97,7 +97,7 @@ static void diagnose_node(struct search *search, struct search_node *node,
         .planned_bytes = cost.bytes,
         .planned_operations = cost.operations,
         .threads = device ? 1 : search->threads, /* a device was measured as a whole */
-        .vector_bits = device ? 0 : 8 * search->program->target->vector_bytes,
+        .vector_bits = device ? 0 : 8 * search->program->target->full_bytes,
         .device = device ? device->language : NULL,
         .machine = &search->machine,
         .rates = &search->rates,

@@ -86,6 +86,7 @@ static bool ask(struct search *search, const struct skeleton_program *program, d
     double scores[PROPOSE_MOST];
     if (!options->policy->choose(search, &choice))
         return false;
+    bandit_note_asked(search, choice.parent, choice.expert);
     choice.parent = search_planned(search, choice.parent);
     if (!choice.parent)
         return true;
@@ -182,6 +183,7 @@ static bool propose_node(struct search *search, struct arena *scratch, struct se
     if (search->best && search->best->plan && !search->options->propose)
         slowest = HOPELESS * skeleton_predict(&program, search->best->plan).seconds;
     belief_draw_anew(&search->beliefs);
+    bandit_begin_round(search);
     for (int i = 0; i < (blind ? 1 : ASKS); i++)
         anybody |= ask(search, &program, slowest, &hopes);
     for (size_t i = 0; i < hopes.count; i++)

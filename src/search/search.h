@@ -96,6 +96,7 @@ struct search_numbers VECTOR(int64_t);
 
 struct search_arm { /* of the bandit: a proposer in a situation */
     double tries, gain, squares;
+    double asked; /* in this round, whose proposals are compared with each other */
 };
 
 struct search_choice {
@@ -303,6 +304,9 @@ const struct search_policy *search_policy_find(const char *name);
 
 /* An expert for this parent, by what earned most in its situation. */
 int bandit_choose(struct search *search, const struct search_node *parent);
+/* In a round several are asked, and their proposals compared: whoever was asked is asked later. */
+void bandit_begin_round(struct search *search);
+void bandit_note_asked(struct search *search, const struct search_node *parent, int expert);
 /* Whether nobody who is concerned has anything new to say about it. */
 bool bandit_is_dry(const struct search *search, const struct search_node *node);
 void bandit_learn(struct search *search, const struct search_node *node);

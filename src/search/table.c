@@ -64,6 +64,8 @@ static void print_target(struct text *out, const struct skeleton_target *target)
                 target->memory, target->l2_rate);
     for (int i = 0; i < MACHINE_ATOM_COUNT; i++)
         text_printf(out, " %.6g", target->atoms[i]);
+    if (target->full_bytes < target->vector_bytes)
+        text_printf(out, " %d", target->full_bytes);
     text_char(out, '\n');
 }
 
@@ -216,7 +218,7 @@ static bool read_row(struct reader *reader, struct table *table)
 /* The words after `target`. */
 static bool read_target(char *line, struct skeleton_target *target)
 {
-    enum { RATES = 7, NUMBERS = RATES + MACHINE_ATOM_COUNT };
+    enum { RATES = 7, WIDTH = RATES + MACHINE_ATOM_COUNT, NUMBERS };
     double numbers[NUMBERS] = {0};
     int count = 0;
     char *rest = NULL, *name = strtok_r(line, " ", &rest);
@@ -238,6 +240,11 @@ static bool read_target(char *line, struct skeleton_target *target)
     target->memory = numbers[5];
     target->l2_rate = numbers[6];
     memcpy(target->atoms, numbers + RATES, sizeof target->atoms);
+    if (count > WIDTH) {
+        target->full_bytes = (int)fmin(numbers[WIDTH], 1 << 20);
+        if (target->full_bytes < 1 || target->full_bytes >= target->vector_bytes)
+            return false;
+    }
     return target->l1 > 0 && target->l2 > 0 && target->l3 > 0 && target->fma > 0 &&
            target->memory > 0 && target->l2_rate > 0;
 }
@@ -315,7 +322,7 @@ static const struct diagnosis *diagnose_row(struct arena *arena, const struct ta
                                        .planned_bytes = cost.bytes,
                                        .planned_operations = cost.operations,
                                        .threads = table->target.threads,
-                                       .vector_bits = 8 * table->target.vector_bytes,
+                                       .vector_bits = 8 * table->target.full_bytes,
                                        .clocks = &clocks};
     diagnose(arena, &subject, diagnosis);
     return diagnosis;

@@ -37,9 +37,10 @@ struct skeleton_target {
     const char *name; /* "avx512", "avx2", "portable"; of a device its architecture, or "any" */
     const struct skeleton_device *device; /* NULL: the CPU. Of what follows a device has nothing */
     int vector_bytes;                     /* 64, 32, 16 */
-    int registers;                        /* vector registers: 32, 16 */
-    bool masks;                           /* partial loads and stores are cheap */
-    bool streaming;                       /* has stores past the caches */
+    int full_bytes; /* of the narrowest vectors that compute as fast as the machine can */
+    int registers;  /* vector registers: 32, 16 */
+    bool masks;     /* partial loads and stores are cheap */
+    bool streaming; /* has stores past the caches */
     /* operations per core and second of what multiplies small operands; 0: the machine has none */
     double atoms[MACHINE_ATOM_COUNT];
     int64_t l1, l2, l3; /* bytes a core may call its own */

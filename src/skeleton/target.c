@@ -49,7 +49,7 @@ static int64_t share(const struct machine *machine, int level, int64_t typical)
 static void take_kind(struct skeleton_target *target, const struct vector_kind *kind)
 {
     target->name = kind->name;
-    target->vector_bytes = kind->bytes;
+    target->vector_bytes = target->full_bytes = kind->bytes;
     target->registers = kind->registers;
     target->masks = kind->masks;
 }
@@ -73,6 +73,9 @@ struct skeleton_target skeleton_target_new(const struct machine *machine, const 
     target.l3 = share(machine, MACHINE_L3, TYPICAL_L3);
     target.fma =
         positive(rates->compute[MACHINE_ONE][KINDS[kind].unit][MACHINE_F32], KINDS[kind].fma);
+    const struct vector_kind *narrower = &KINDS[kind + 1 < KIND_COUNT ? kind + 1 : kind];
+    if (rates->compute[MACHINE_ONE][narrower->unit][MACHINE_F32] > 0.8 * target.fma)
+        target.full_bytes = narrower->bytes; /* wide ones take twice as long */
     target.memory =
         positive(rates->bandwidth[MACHINE_ALL][MACHINE_MEMORY][MACHINE_COPY] / target.threads,
                  typical_memory);
