@@ -241,18 +241,17 @@ void run_view_close(struct run_view *view)
 
 /* ---- at the end ---- */
 
-static int count_seeds(const struct search *search, double *best)
+/* The best first plan is one of the finalists, so that the two were timed side by side. */
+static void say_first(struct text *out, const struct search *search)
 {
-    int count = 0;
-    *best = 0;
-    for (size_t i = 0; i < search->nodes.count; i++) {
-        const struct search_node *node = search->nodes.at[i];
-        if (!search_is_first(node))
-            continue;
-        count++;
-        *best = fmax(*best, node->record.fitness);
-    }
-    return count;
+    const struct search_node *best = search->best, *first = search->first;
+    if (!first || first->record.fitness <= 0)
+        return;
+    if (first == best)
+        text_add(out, "    it is the best first plan: the search found nothing faster\n");
+    else
+        text_printf(out, "    %.3g times as fast as the best first plan\n",
+                    best->record.fitness / first->record.fitness);
 }
 
 /* The sizes it was timed at, where there is one case of them. */
@@ -275,8 +274,6 @@ void run_print_summary(struct text *out, const struct run_request *request)
     const struct run_files *files = &request->files;
     enum search_end end = request->end;
     const struct search_node *best = search->best;
-    double seed;
-    int seeds = count_seeds(search, &seed);
     text_printf(out, "%s: ", search->run.task);
     if (!best) {
         text_printf(out, "nothing right was found among %lld candidates; %s\n",
@@ -298,9 +295,7 @@ void run_print_summary(struct text *out, const struct run_request *request)
     text_printf(out, "\n    %lld candidates judged in %.0f s, %lld of them right; %s\n",
                 (long long)search->judged, search->run.seconds, (long long)search->seen.right,
                 search_end_name(end));
-    if (seed > 0)
-        text_printf(out, "    the best of %d first plans was %.3g times the baseline\n", seeds,
-                    seed);
+    say_first(out, search);
     if (best->diagnosis.text[0])
         text_printf(out, "    what bounds it now: %s\n", best->diagnosis.text);
     if (tally_is_mixed(&request->tally))
