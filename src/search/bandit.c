@@ -16,14 +16,17 @@ static enum diagnosis_class class_of(const struct search *search, const struct s
     return search->options->no_diagnosis ? DIAGNOSIS_NONE : node->diagnosis.class;
 }
 
-/* An expert whose point of view is another than the diagnosis asks for is still heard, last: what
- * bounds a kernel and what helps it need not be of one kind. */
-static double concern_of(int expert, enum diagnosis_class class)
+/*
+ * What an expert says of itself, for what is wrong with a kernel. Of one that is right and slow all
+ * are asked alike: what bounds it says what to change (advice.c, which orders proposals), but who
+ * knows a remedy need not be the one whose name is that of the trouble (docs/results/ablation.md).
+ */
+static int concern_of(int expert, enum diagnosis_class class)
 {
-    bool speed =
+    bool slow =
         class == DIAGNOSIS_MEMORY || class == DIAGNOSIS_INSTRUCTION || class == DIAGNOSIS_LATENCY;
     int concern = experts[expert]->concern(class);
-    return concern == 0 && speed ? 0.5 * experts[expert]->concern(DIAGNOSIS_NONE) : concern;
+    return slow ? concern > 0 || experts[expert]->concern(DIAGNOSIS_NONE) > 0 : concern;
 }
 
 enum { DRY = 3 }; /* empty answers; some experts draw their proposals */
@@ -50,7 +53,7 @@ int bandit_choose(struct search *search, const struct search_node *parent)
         total += search->arms[class][i].tries + search->arms[class][i].asked;
     for (int i = 0; experts[i] && i < SEARCH_ARMS; i++) {
         const struct search_arm *arm = &search->arms[class][i];
-        double concern = concern_of(i, class);
+        int concern = concern_of(i, class);
         if (!may_ask(search, parent, i))
             continue;
         double tries = arm->tries + PRIOR_TRIES;
