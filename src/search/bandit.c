@@ -70,9 +70,9 @@ int bandit_choose(struct search *search, const struct search_node *parent)
 
 void bandit_begin_round(struct search *search)
 {
-    for (int class = 0; class < DIAGNOSIS_COUNT; class ++)
+    for (int c = 0; c < DIAGNOSIS_COUNT; c++)
         for (int i = 0; i < SEARCH_ARMS; i++)
-            search->arms[class][i].asked = 0;
+            search->arms[c][i].asked = 0;
 }
 
 void bandit_note_asked(struct search *search, const struct search_node *parent, int expert)
