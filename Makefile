@@ -122,7 +122,7 @@ bench: all $(BENCHES)              ## the measured promises, as one table
 
 library: $(LIBRARY)                ## build/libsmelt.a only
 
-test-programs: $(UNIT) $(RUNNERS) $(REPLAYS)   ## build what `make test` runs
+test-programs: $(UNIT) $(RUNNERS) $(REPLAYS) $(BENCHES) ## build what `make test` runs, and what `make bench` does
 	@:
 
 fuzzers: $(FUZZERS)
