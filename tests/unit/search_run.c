@@ -477,3 +477,41 @@ TEST(search_asks_for_baselines_by_their_names)
     CHECK(judging_asked_name(names, "onednn") == NULL);
     CHECK(judging_asked_name(names, "openblas2") == NULL);
 }
+
+/* ---- who is asked ---- */
+
+/* Of a kernel that is right and slow everybody is heard, one after the other. */
+TEST(search_experts_take_turns)
+{
+    struct search_options options = {0};
+    struct search search = {.options = &options, .random = random_new(1, 2)};
+    struct search_node node = {.diagnosis = {.class = DIAGNOSIS_MEMORY}};
+    bool heard[SEARCH_ARMS] = {false};
+    int count = 0;
+    bandit_begin_round(&search);
+    for (int i = 0; i < 6; i++) {
+        int expert = bandit_choose(&search, &node);
+        bandit_note_asked(&search, &node, expert);
+        CHECK(!heard[expert]);
+        heard[expert] = true;
+    }
+    for (int i = 0; experts[i]; i++)
+        if (strcmp(experts[i]->name, "instruction") == 0 ||
+            strcmp(experts[i]->name, "latency") == 0)
+            count += heard[i];
+    CHECK_INT(count, 2);
+}
+
+/* Of one that does not compile only those are who can repair it. */
+TEST(search_asks_who_can_repair)
+{
+    struct search_options options = {0};
+    struct search search = {.options = &options, .random = random_new(1, 2)};
+    struct search_node node = {.diagnosis = {.class = DIAGNOSIS_COMPILE}};
+    bandit_begin_round(&search);
+    for (int i = 0; i < 6; i++) {
+        int expert = bandit_choose(&search, &node);
+        bandit_note_asked(&search, &node, expert);
+        CHECK(experts[expert]->concern(DIAGNOSIS_COMPILE) > 0);
+    }
+}
