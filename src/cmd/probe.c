@@ -99,9 +99,21 @@ static void print_bandwidth(struct text *out, const struct machine *machine,
     }
     int threads = crew == MACHINE_ONE ? 1 : machine->threads;
     text_printf(out, "  %-14s %-12s", name.at, threads_text(out->arena, threads));
-    for (int mix = 0; mix < MACHINE_MIX_COUNT; mix++)
+    for (int mix = 0; mix < MACHINE_ROWS; mix++)
         print_cell(out, rates->bandwidth[crew][level][mix] * 1e-9, 13);
     text_char(out, '\n');
+}
+
+static void print_rows(struct text *out, const struct machine *machine, const struct rates *rates,
+                       enum machine_crew crew)
+{
+    const double *memory = rates->bandwidth[crew][MACHINE_MEMORY];
+    int threads = crew == MACHINE_ONE ? 1 : machine->threads;
+    text_printf(out, "  %-14s %-12s", "rows of 4 KiB", threads_text(out->arena, threads));
+    print_cell(out, memory[MACHINE_ROWS] * 1e-9, 13);
+    text_add(out, " as they come, ");
+    print_cell(out, memory[MACHINE_ROWS_AHEAD] * 1e-9, 0);
+    text_add(out, " fetched ahead\n");
 }
 
 static bool has_unit(const struct rates *rates, enum machine_crew crew, int unit)
@@ -137,13 +149,16 @@ static void print_rates(const struct invocation *invocation, struct text *out,
 {
     bool several = machine->threads > 1;
     print_head(invocation, out, "bandwidth, GB/s");
-    for (int mix = 0; mix < MACHINE_MIX_COUNT; mix++)
+    for (int mix = 0; mix < MACHINE_ROWS; mix++)
         text_printf(out, "%13s", machine_mix_name((enum machine_mix)mix));
     text_char(out, '\n');
     for (int level = 0; level < MACHINE_LEVEL_COUNT; level++)
         print_bandwidth(out, machine, rates, MACHINE_ONE, (enum machine_level)level);
     if (several)
         print_bandwidth(out, machine, rates, MACHINE_ALL, MACHINE_MEMORY);
+    print_rows(out, machine, rates, MACHINE_ONE);
+    if (several)
+        print_rows(out, machine, rates, MACHINE_ALL);
 
     print_head(invocation, out, "arithmetic, GFLOP/s");
     for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
@@ -410,8 +425,10 @@ const struct command command_probe = {
     .most = 0,
     .description =
         "Measures bandwidth of caches and memory (reading, writing, copying, and with "
-        "non-temporal stores: stream-write and stream-copy), arithmetic per instruction set and "
-        "type, latency of dependent loads, and the cost of a call. A copy counts the bytes it "
+        "non-temporal stores: stream-write and stream-copy; rows of 4 KiB that are read three "
+        "times and stored, with and without being told what comes), arithmetic per instruction "
+        "set and type, latency of dependent loads, and the cost of a call. A copy counts the bytes "
+        "it "
         "reads and those it writes; a multiply-add counts as two operations.\n\n"
         "These are ceilings: the best of many short runs. The best ever seen is kept per machine, "
         "told apart by processor, microcode, kernel, quota and affinity, and is what the floors of "

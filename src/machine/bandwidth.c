@@ -89,11 +89,15 @@ static bool applies(const struct machine *machine, const struct traffic *traffic
     return traffic->set < 0 || machine_has(machine, (enum machine_set)traffic->set);
 }
 
+static bool copies(const struct traffic *traffic)
+{
+    return traffic->mix == MACHINE_COPY || traffic->mix >= MACHINE_STREAM_COPY;
+}
+
 /* A copy goes from the first half of a stretch to the second: as many bytes move in every mix. */
 static uint64_t walk(const struct traffic *traffic, char *at, char *half, size_t bytes)
 {
-    bool copies = traffic->mix == MACHINE_COPY || traffic->mix == MACHINE_STREAM_COPY;
-    return copies ? traffic->walk(half, at, bytes / 2) : traffic->walk(at, at, bytes);
+    return copies(traffic) ? traffic->walk(half, at, bytes / 2) : traffic->walk(at, at, bytes);
 }
 
 static volatile uint64_t walked; /* so that no walk is dropped */
@@ -159,9 +163,8 @@ static void memory_task(void *context, int member)
     }
     /* two half windows, one in each half of the region */
     char *first = region + work->offset, *second = first + work->region / 2;
-    bool copies = work->traffic->mix == MACHINE_COPY || work->traffic->mix == MACHINE_STREAM_COPY;
     uint64_t seen = 0;
-    if (copies) {
+    if (copies(work->traffic)) {
         seen = work->traffic->walk(second, first, work->window / 2);
     } else {
         seen = work->traffic->walk(first, first, work->window / 2);

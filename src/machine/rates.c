@@ -6,8 +6,8 @@
 
 #include "machine/private.h"
 
-static const char *const mix_names[MACHINE_MIX_COUNT] = {"read", "write", "copy", "stream-write",
-                                                         "stream-copy"};
+static const char *const mix_names[MACHINE_MIX_COUNT] = {
+    "read", "write", "copy", "stream-write", "stream-copy", "rows", "rows-ahead"};
 static const char *const unit_names[MACHINE_UNIT_COUNT] = {"scalar", "sse2", "avx2",  "avx512",
                                                            "amx",    "neon", "device"};
 static const char *const number_names[MACHINE_NUMBER_COUNT] = {"f64", "f32", "f16", "bf16", "i8"};

@@ -41,6 +41,7 @@ struct skeleton_target {
     int registers;  /* vector registers: 32, 16 */
     bool masks;     /* partial loads and stores are cheap */
     bool streaming; /* has stores past the caches */
+    bool follows;   /* reads rows of a page ahead by itself, and is no faster when told */
     /* operations per core and second of what multiplies small operands; 0: the machine has none */
     double atoms[MACHINE_ATOM_COUNT];
     int64_t l1, l2, l3; /* bytes a core may call its own */

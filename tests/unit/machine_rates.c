@@ -269,6 +269,7 @@ TEST(rates_have_names)
     CHECK(machine_number_parse("bf16", &number) && number == MACHINE_BF16);
     CHECK(!machine_number_parse("i64", &number));
     CHECK_STR(machine_mix_name(MACHINE_STREAM_COPY), "stream-copy");
+    CHECK_STR(machine_mix_name(MACHINE_ROWS_AHEAD), "rows-ahead");
     CHECK_STR(machine_unit_name(MACHINE_UNIT_NEON), "neon");
 }
 
