@@ -239,33 +239,6 @@ static int kept_pass(const struct row_lowering *lowering)
     return 0;
 }
 
-/* The functions that a pass computes of every element. */
-static int pass_functions(const struct row_lowering *lowering, int pass)
-{
-    int functions = 0;
-    for (int i = 0; i < lowering->row.stage_count; i++) {
-        const struct row_stage *stage = &lowering->row.stages[i];
-        if (row_in_pass(stage, pass))
-            functions += row_functions(stage->stage);
-    }
-    return functions;
-}
-
-/* The pass that computes most functions, or the last: there memory has time to bring the next row.
- */
-static int fetch_pass(const struct row_lowering *lowering)
-{
-    int chosen = lowering->row.pass_count, most = 0;
-    for (int pass = 1; pass <= lowering->row.pass_count; pass++) {
-        int functions = pass_functions(lowering, pass);
-        if (functions > most) {
-            most = functions;
-            chosen = pass;
-        }
-    }
-    return chosen;
-}
-
 /* With what is decided for rows that are short and whole enough, and without for others. */
 static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
 {
@@ -304,7 +277,10 @@ static void lower_rows(struct row_lowering *lowering, struct loop_block *block)
     lowering->kept_pass = 0;
     lowering->kept = NULL;
     lowering->kept_value = NULL;
-    if (pass_functions(lowering, lowering->fetch_pass) > 0) { /* what they are made of is long */
+    int functions = 0;
+    for (int pass = 1; pass <= lowering->row.pass_count; pass++)
+        functions += row_pass_functions(&lowering->row, pass);
+    if (functions > 0) { /* what they are made of is long */
         lowering->brief = true;
         lowering->unroll = 1;
     }
@@ -350,8 +326,7 @@ static void row_lower(const struct skeleton_group *group, const struct plan_grou
     lowering->unroll = (int)plan_number(plan, "unroll", 1);
     lowering->masks = group->target->masks;
     lowering->reciprocal = plan_is(plan, "divide", "reciprocal");
-    lowering->prefetch = plan_is(plan, "prefetch", "yes");
-    lowering->fetch_pass = fetch_pass(lowering);
+    lowering->rows_ahead = plan_is(plan, "prefetch", "yes") ? row_ahead(shape) : 0;
     lowering->kind = plan_is(plan, "threads", "1") ? LOOP_SERIAL : LOOP_PARALLEL;
     lowering->values = (struct skeleton_values){
         .group = group, .kernel = kernel, .resolve = row_resolve, .context = lowering};

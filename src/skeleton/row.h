@@ -93,10 +93,8 @@ struct row_lowering {
     const struct loop_buffer *kept;
     loop_value kept_value; /* what they are, in terms of the inner chain's variable */
     int kept_pass;
-    /* what the first pass of the next row will load, fetched in the pass of this one that computes
-     * most */
-    bool prefetch;
-    int fetch_pass;
+    /* what the first pass of a row will load is fetched so many rows before; 0: it is not */
+    int rows_ahead;
     struct soon_loads soon;
     const struct loop_variable *row_counter; /* of the innermost loop over rows */
 };
@@ -162,6 +160,19 @@ loop_value row_quick_decay(struct row_lowering *lowering, loop_value value);
 bool row_decay_is_whole(const struct row_lowering *lowering);
 /* They are, and again with care where that was wrong. */
 void row_quick(struct row_lowering *lowering, struct loop_block *block, int passes);
+
+/* ---- row_ahead.c: rows fetched before their turn ---- */
+
+/* How many rows ahead, for rows as long as those planned for. */
+int row_ahead(const struct row_shape *shape);
+/* Of `lines` lines that an iteration of each pass goes over: how many a pass fetches, and how many
+ * passes before it do. */
+struct row_share {
+    int before, lines;
+};
+struct row_share row_fetch_share(const struct row_lowering *lowering, int pass, int lines);
+/* The functions of mathematics that a pass computes of every element. */
+int row_pass_functions(const struct row_group *row, int pass);
 
 /* ---- row_pass.c: loops along the row ---- */
 

@@ -165,18 +165,16 @@ static int columns_seed(const struct row_shape *shape)
 }
 
 /*
- * Whether the next row had better be fetched: it comes from memory, and this one stays in the cache
- * meanwhile. A Zen 4, which has AVX-512, follows rows of half a page and a page by itself, and is
- * slower when told (layer norm and softmax in rows of 256 to 8192); a Zen 3 is not. Nor is it told
- * of rows that are only read, with hardly anything to do (variances in rows of 1024 to 8192: 1.05
- * to 1.3 times as fast), see below.
+ * Whether rows had better be fetched ahead: they come from memory, and stay in the cache until they
+ * are gone over. Some machines follow rows of half a page and a page by themselves, and are slower
+ * when told (a Zen 4: layer norm and softmax in rows of 256 to 8192); the probe finds out.
  */
 static bool prefetch_seed(const struct row_shape *shape)
 {
     enum { PAGE_BYTES = 4096 };
     const struct skeleton_target *target = shape->row.nest.group->target;
     int64_t row_bytes = shape->length * nest_value_bytes(&shape->row.nest);
-    bool followed = target->masks && row_bytes >= PAGE_BYTES / 2 && row_bytes <= PAGE_BYTES;
+    bool followed = target->follows && row_bytes >= PAGE_BYTES / 2 && row_bytes <= PAGE_BYTES;
     return shape->bytes > 0.5 * (double)target->l3 && 8 * shape->length < target->l2 && !followed;
 }
 
@@ -236,9 +234,9 @@ void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *
               !across && shape.reduced.count == 1 ? 5 : 1, split ? 0 : keep_seed(&shape));
     slots_add(group, slots, "divide", "by a row's value, or times its reciprocal", DIVISIONS, 2,
               shape.heavy);
-    slots_add(group, slots, "prefetch", "the next row is fetched in the longest pass of one",
-              NO_YES, prefetches ? 2 : 1,
-              prefetches && prefetch_seed(&shape) && !reads_by_halves(&shape));
+    slots_add(group, slots, "prefetch",
+              "rows are fetched ahead, evenly over the passes of those before", NO_YES,
+              prefetches ? 2 : 1, prefetches && prefetch_seed(&shape) && !reads_by_halves(&shape));
     slots_add_stores(group, slots,
                      shape.stores && whole && !across && !split &&
                          slots_is_large(group, shape.bytes));

@@ -166,7 +166,7 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
                         (struct pass_item){stage, item.value, loop_of(arena, inner->variable),
                                            lowering->kept, false});
         }
-        if (pass == 1 && lowering->prefetch)
+        if (pass == 1 && lowering->rows_ahead > 0)
             soon_collect(arena, item.value, inner->variable, &lowering->soon);
         item.value = use_kept(lowering, pass, item.value);
         item.value = row_divide(lowering, item.value);
@@ -179,26 +179,43 @@ static struct pass_items pass_collect(struct row_lowering *lowering, int pass)
     return items;
 }
 
-/* The place a load has in the next row for the `vector`th vector from `from` on, unless the line of
- * one before holds it. */
-static void fetch_next_row(struct row_lowering *lowering, struct loop_block *block, loop_value from,
-                           int vector)
+/*
+ * What the first pass will load of a row further on, fetched line after line: each pass of this row
+ * fetches a share of it, so that memory is at work all the time. `at` is where the loop of the pass
+ * is, which takes lanes * unroll elements at a time.
+ */
+static void fetch_ahead(struct row_lowering *lowering, struct loop_block *block, loop_value at,
+                        int pass)
 {
     enum { LINE_BYTES = 64 };
     struct arena *arena = lowering->arena;
     const struct nest_chain *inner = &lowering->reduced.at[lowering->reduced.count - 1];
-    from = loop_add(arena, from, loop_integer(arena, (int64_t)vector * lowering->lanes));
+    loop_value length = skeleton_size(&lowering->values, inner->extent);
     for (size_t i = 0; i < lowering->soon.count && lowering->row_counter; i++) {
         loop_value load = lowering->soon.at[i];
-        int64_t before =
-            (int64_t)vector * lowering->lanes * (int64_t)dtype_bytes(load->buffer->dtype);
-        if (before % LINE_BYTES != 0 || !loop_mentions(load->offset, lowering->row_counter))
+        if (!loop_mentions(load->offset, lowering->row_counter))
             continue;
-        loop_value next =
-            loop_add(arena, loop_of(arena, lowering->row_counter), loop_integer(arena, 1));
-        loop_value offset = loop_substitute(arena, load->offset, inner->variable, from);
-        loop_prefetch(block, load->buffer,
-                      loop_substitute(arena, offset, lowering->row_counter, next));
+        int64_t line = LINE_BYTES / (int64_t)dtype_bytes(load->buffer->dtype);
+        int64_t lines = (int64_t)lowering->lanes * lowering->unroll / line;
+        struct row_share share = row_fetch_share(lowering, pass, lines > 0 ? (int)lines : 1);
+        loop_value all = loop_integer(arena, lines > 0 ? lines : 1);
+        loop_value first = loop_mul(arena, loop_apply(arena, IR_QUOT, length, all, NULL),
+                                    loop_integer(arena, share.before));
+        first = loop_add(arena, first,
+                         loop_mul(arena, loop_apply(arena, IR_QUOT, at, all, NULL),
+                                  loop_integer(arena, share.lines)));
+        loop_value row = loop_add(arena, loop_of(arena, lowering->row_counter),
+                                  loop_integer(arena, lowering->rows_ahead));
+        if (share.lines > 0)
+            loop_note(block,
+                      arena_printf(arena, "%d of %lld lines of the row %d further on", share.lines,
+                                   (long long)all->integer, lowering->rows_ahead));
+        for (int k = 0; k < share.lines; k++) {
+            loop_value place = loop_add(arena, first, loop_integer(arena, k * line));
+            loop_value offset = loop_substitute(arena, load->offset, inner->variable, place);
+            loop_prefetch(block, load->buffer,
+                          loop_substitute(arena, offset, lowering->row_counter, row));
+        }
     }
 }
 
@@ -277,10 +294,8 @@ static struct loop_block *open_loop(struct row_lowering *lowering, struct loop_b
     body = loop_for(body, LOOP_SERIAL, inner->variable->name, from, to,
                     loop_integer(arena, lowering->lanes * lowering->unroll), &counter);
     *at = loop_of(arena, counter);
-    bool fetch = items->count > 0 && lowering->row.pass_count > 1 && lowering->prefetch &&
-                 items->at[0].stage->pass == lowering->fetch_pass;
-    for (int i = 0; fetch && i < lowering->unroll; i++)
-        fetch_next_row(lowering, body, *at, i);
+    if (items->count > 0 && lowering->row.pass_count > 1 && lowering->rows_ahead > 0)
+        fetch_ahead(lowering, body, *at, items->at[0].stage->pass);
     return body;
 }
 
@@ -412,64 +427,93 @@ void row_pass(struct row_lowering *lowering, struct loop_block *block, int pass)
     }
 }
 
-/* One value per row: of a vector of rows when `across` is given. */
-static void store_value(struct row_lowering *lowering, struct loop_block *block,
-                        const struct loop_buffer *buffer, loop_value offset, loop_value value,
-                        const struct nest_chain *across, loop_value from, loop_value count)
+/* Something stored once per row. */
+struct row_result {
+    const struct loop_buffer *buffer;
+    loop_value offset, value;
+};
+
+struct row_results VECTOR(struct row_result);
+
+/* What is stored of a row, or of the present one of several vectors of rows. */
+static struct row_results collect_results(struct row_lowering *lowering)
+{
+    struct row_results results = {0};
+    struct arena *arena = lowering->arena;
+    struct skeleton_values *values = &lowering->values;
+    values->memo = NULL;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        struct row_stage *stage = &lowering->row.stages[i];
+        const struct ir_stage *ir = stage->stage;
+        loop_value found[] = {stage->results[lowering->vector],
+                              stage->result_places[lowering->vector]};
+        for (int k = 0; stage->kind == ROW_REDUCE && k < ir->write_count; k++) {
+            if (lowering->group->needed[ir->writes[k].tensor])
+                vector_push(arena, &results,
+                            (struct row_result){skeleton_buffer(values, ir->writes[k].tensor),
+                                                row_offset(lowering, ir, k), found[k]});
+        }
+        if (stage->kind == ROW_VALUE && lowering->group->needed[ir->writes[0].tensor])
+            vector_push(arena, &results,
+                        (struct row_result){skeleton_buffer(values, ir->writes[0].tensor),
+                                            row_offset(lowering, ir, 0),
+                                            row_element(lowering, stage)});
+        if (stage->kind == ROW_TOTAL)
+            vector_push(
+                arena, &results,
+                (struct row_result){stage->partial[0], row_number(lowering),
+                                    stage->elements ? found[0] : row_element(lowering, stage)});
+    }
+    return results;
+}
+
+/* Of one row. What several results are made of is computed once. */
+static void store_results(struct loop_block *block, const struct row_results *results)
+{
+    loop_value *shared = arena_array(block->arena, results->count + 1, sizeof *shared);
+    for (size_t i = 0; i < results->count; i++)
+        shared[i] = results->at[i].value;
+    skeleton_share(block, shared, (int)results->count);
+    for (size_t i = 0; i < results->count; i++)
+        loop_store(block, results->at[i].buffer, results->at[i].offset, shared[i]);
+}
+
+/* Of a vector of rows side by side. */
+static void store_result_across(struct row_lowering *lowering, struct loop_block *block,
+                                const struct row_result *result, const struct nest_chain *across,
+                                loop_value from, loop_value count)
 {
     struct arena *arena = lowering->arena;
-    int lanes = across ? lowering->lanes : 1;
-    if (across) {
-        const struct skeleton_lanes side = {across->variable, lanes, from, count};
-        skeleton_widen(block, &side, &value, 1);
-        loop_value step = loop_step(arena, offset, across->variable);
-        bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
-        if (!dense)
-            offset =
-                loop_splat(arena, loop_widen(arena, offset, across->variable, lanes, NULL), lanes);
-        offset = loop_substitute(arena, offset, across->variable, from);
-        struct loop_statement *store =
-            loop_store(block, buffer, offset, loop_splat(arena, value, lanes));
-        store->count = dense ? count : NULL;
-        if (!dense && count)
-            store->mask = nest_live(arena, lanes, count);
-        return;
-    }
-    skeleton_share(block, &value, 1);
-    loop_store(block, buffer, offset, value);
+    int lanes = lowering->lanes;
+    const struct skeleton_lanes side = {across->variable, lanes, from, count};
+    loop_value value = result->value, offset = result->offset;
+    skeleton_widen(block, &side, &value, 1);
+    loop_value step = loop_step(arena, offset, across->variable);
+    bool dense = step && step->op == LOOP_INTEGER && step->integer == 1;
+    if (!dense)
+        offset = loop_splat(arena, loop_widen(arena, offset, across->variable, lanes, NULL), lanes);
+    offset = loop_substitute(arena, offset, across->variable, from);
+    struct loop_statement *store =
+        loop_store(block, result->buffer, offset, loop_splat(arena, value, lanes));
+    store->count = dense ? count : NULL;
+    if (!dense && count)
+        store->mask = nest_live(arena, lanes, count);
 }
 
 void row_store_values(struct row_lowering *lowering, struct loop_block *block, int vectors,
                       const struct nest_chain *across, loop_value from, loop_value count)
 {
     struct arena *arena = lowering->arena;
-    struct skeleton_values *values = &lowering->values;
-    for (int i = 0; i < lowering->row.stage_count * vectors; i++) {
-        struct row_stage *stage = &lowering->row.stages[i / vectors];
-        const struct ir_stage *ir = stage->stage;
-        lowering->vector = i % vectors;
-        values->memo = NULL;
-        loop_value at =
-            across ? loop_add(arena, from,
-                              loop_integer(arena, (int64_t)lowering->vector * lowering->lanes))
-                   : NULL;
-        for (int k = 0; stage->kind == ROW_REDUCE && k < ir->write_count; k++) {
-            if (lowering->group->needed[ir->writes[k].tensor])
-                store_value(lowering, block, skeleton_buffer(values, ir->writes[k].tensor),
-                            row_offset(lowering, ir, k),
-                            k ? stage->result_places[lowering->vector]
-                              : stage->results[lowering->vector],
-                            across, at, count);
+    for (lowering->vector = 0; lowering->vector < vectors; lowering->vector++) {
+        struct row_results results = collect_results(lowering);
+        if (!across) {
+            store_results(block, &results);
+            continue;
         }
-        if (stage->kind == ROW_VALUE && lowering->group->needed[ir->writes[0].tensor])
-            store_value(lowering, block, skeleton_buffer(values, ir->writes[0].tensor),
-                        row_offset(lowering, ir, 0), row_element(lowering, stage), across, at,
-                        count);
-        if (stage->kind == ROW_TOTAL)
-            store_value(lowering, block, stage->partial[0], row_number(lowering),
-                        stage->elements ? stage->results[lowering->vector]
-                                        : row_element(lowering, stage),
-                        across, at, count);
+        int64_t before = (int64_t)lowering->vector * lowering->lanes;
+        loop_value at = loop_add(arena, from, loop_integer(arena, before));
+        for (size_t i = 0; i < results.count; i++)
+            store_result_across(lowering, block, &results.at[i], across, at, count);
     }
     lowering->vector = 0;
 }

@@ -140,13 +140,13 @@ static void passes_again(struct row_lowering *lowering, struct loop_block *block
     struct row_group *row = &lowering->row;
     struct row_stage *before = arena_array(lowering->arena, ROW_MAX_STAGES, sizeof *before);
     loop_value kept_value = lowering->kept_value;
-    bool prefetch = lowering->prefetch, brief = lowering->brief;
-    int unroll = lowering->unroll;
+    bool brief = lowering->brief;
+    int unroll = lowering->unroll, rows_ahead = lowering->rows_ahead;
     loop_note(block, "NaN, infinite or zero: again, with care");
     for (int i = 0; i < row->stage_count; i++)
         before[i] = row->stages[i];
     lowering->kept_value = NULL;
-    lowering->prefetch = false;
+    lowering->rows_ahead = 0;
     lowering->brief = true;
     lowering->unroll = 1;
     for (int pass = 1; pass <= passes; pass++)
@@ -162,7 +162,7 @@ static void passes_again(struct row_lowering *lowering, struct loop_block *block
     }
     lowering->unroll = unroll;
     lowering->brief = brief;
-    lowering->prefetch = prefetch;
+    lowering->rows_ahead = rows_ahead;
     lowering->kept_value = kept_value;
 }
 
