@@ -8,8 +8,8 @@
 #include "ir/rewriting.h"
 
 const struct ir_rewrite *const ir_rewrites[] = {
-    &rewrite_reassociate, &rewrite_hoist, &rewrite_factor, &rewrite_search, &rewrite_phases,
-    &rewrite_moments,     NULL,
+    &rewrite_reassociate, &rewrite_hoist,   &rewrite_factor, &rewrite_search,
+    &rewrite_phases,      &rewrite_moments, &rewrite_lift,   NULL,
 };
 
 const struct ir_rewrite *ir_rewrite_find(const char *name)

@@ -22,6 +22,7 @@ struct ir_rewrite {
     const char *note;   /* one line: what becomes what */
     const char *number; /* what its number counts; NULL: it takes none */
     int64_t least, most;
+    bool spares; /* does less in every case, as accurately: it need not be predicted to be faster */
     /* Whether the stage can be rewritten so. False: *why_not says what is in the way. */
     bool (*match)(const struct ir_graph *graph, int stage, struct ir_reason *why_not);
     /* Only what matches. The program shares with the old one what did not change. */

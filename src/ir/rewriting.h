@@ -106,6 +106,6 @@ bool rewriting_factors(const struct ir_stage *stage, int node, struct rewriting_
 bool rewriting_is_search(const struct ir_part *part, int number);
 
 extern const struct ir_rewrite rewrite_hoist, rewrite_reassociate, rewrite_search, rewrite_factor,
-    rewrite_phases, rewrite_moments;
+    rewrite_phases, rewrite_moments, rewrite_lift;
 
 #endif

@@ -509,18 +509,32 @@ double nest_bytes(const struct nest *nest)
     return bytes;
 }
 
+/* What a stage computes at a point, with what is computed where it is read. */
+static double point_operations(const struct skeleton_group *group, const struct ir_stage *stage)
+{
+    double count = 0;
+    for (int i = 0; i < stage->nodes.count; i++) {
+        const struct ir_node *node = &stage->nodes.at[i];
+        if (dtype_is_float(node->type) && ir_op_arguments(node->op) > 0)
+            count += node->op >= IR_EXP && node->op <= IR_TGAMMA && node->op != IR_SQRT ? 12 : 1;
+        if (node->op != IR_READ || !group->inlined)
+            continue;
+        const struct ir_numbers *writers = &group->graph->writers[node->read.tensor];
+        for (int w = 0; w < writers->count; w++) {
+            if (group->inlined[writers->at[w]])
+                count += point_operations(group, &group->part->stages[writers->at[w]]);
+        }
+    }
+    return count;
+}
+
 double nest_operations(const struct nest *nest, const struct ir_stage *stage)
 {
-    double points = 1, per_point = 0;
+    double points = 1;
     for (int i = 0; i < stage->index_count; i++)
         points *=
             (double)nest_size(nest->group, nest->group->part->indices[stage->indices[i]].extent);
-    for (int i = 0; i < stage->nodes.count; i++) {
-        enum ir_op op = stage->nodes.at[i].op;
-        if (dtype_is_float(stage->nodes.at[i].type) && ir_op_arguments(op) > 0)
-            per_point += op >= IR_EXP && op <= IR_TGAMMA && op != IR_SQRT ? 12 : 1;
-    }
-    return points * (per_point + (stage->kind != IR_MAP));
+    return points * (point_operations(nest->group, stage) + (stage->kind != IR_MAP));
 }
 
 int nest_value_bytes(const struct nest *nest)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/rewrite.h"
 #include "skeleton/seed.h"
 #include "skeleton/window.h"
 
@@ -20,7 +21,7 @@ static const double SEED_WORTH = 0.9;
 
 struct seed {
     struct plan *plan;
-    double seconds;
+    double seconds, operations;
     char hash[65];
     int ones; /* sizes that are 1 and that it knows, parameters apart */
 };
@@ -140,20 +141,25 @@ static void add_seed(const struct skeleton_program *program, struct seeds *seeds
         if (strcmp(seeds->at[i].hash, seed.hash) == 0)
             return;
     }
-    seed.seconds = skeleton_predict(program, plan).seconds;
+    struct skeleton_cost cost = skeleton_predict(program, plan);
+    seed.seconds = cost.seconds;
+    seed.operations = cost.operations;
     for (int i = 0; i < plan->fix_count; i++)
         seed.ones += plan->fixes[i].value == 1 &&
                      program->part->symbols[plan->fixes[i].symbol].kind != IR_SYMBOL_PARAMETER;
     vector_push(program->arena, seeds, seed);
 }
 
-/* Of two that are predicted alike, the one that knows rows of one element: the other gathers. */
+/* Of two that are predicted alike, the one that knows rows of one element, since the other gathers;
+ * then the one that does less. */
 static int compare_seeds(const void *a, const void *b)
 {
     const struct seed *one = a, *other = b;
     if (one->seconds != other->seconds)
         return one->seconds > other->seconds ? 1 : -1;
-    return other->ones - one->ones;
+    if (one->ones != other->ones)
+        return other->ones - one->ones;
+    return (one->operations > other->operations) - (one->operations < other->operations);
 }
 
 static void sort_seeds(struct seeds *seeds)
@@ -328,20 +334,30 @@ struct plan *skeleton_seed(const struct skeleton_program *program)
     return seeds.count ? seeds.at[0].plan : NULL;
 }
 
+/* Whether a rewrite pays: by its predicted time, or because it is known to spare something. */
+static bool pays(const struct skeleton_program *program, const struct seed *seed,
+                 const struct seed *before)
+{
+    const char *last = program->rewrites[program->rewrite_count - 1].name;
+    return seed->seconds <= SEED_WORTH * before->seconds ||
+           (ir_rewrite_find(last)->spares && seed->seconds <= before->seconds &&
+            seed->operations < before->operations);
+}
+
 /* Rewrites one after the other, each the best there is, while that is predicted to pay. */
 static void add_rewritten(const struct skeleton_program *program, struct seeds *seeds)
 {
     const struct skeleton_program *further[SEED_REWRITES], *now = program;
-    double least = seeds->at[0].seconds;
+    struct seed before = seeds->at[0];
     while (now && now->part->stage_count <= SEED_STAGES) {
         int count = skeleton_rewrites(now, further, SEED_REWRITES);
         struct seeds best = {0};
         now = NULL;
         for (int i = 0; i < count; i++) {
             struct seeds found = seed_program(further[i]);
-            if (found.count == 0 || found.at[0].seconds > SEED_WORTH * least)
+            if (found.count == 0 || !pays(further[i], &found.at[0], &before))
                 continue;
-            least = found.at[0].seconds;
+            before = found.at[0];
             best = found;
             now = further[i];
         }

@@ -86,6 +86,26 @@ static const struct rewrite_case CASES[] = {
      "reduce sum over n < N | d < D, k < K { %0 = index n %1 = index d %2 = index k\n"
      "%3 = read x [%0, %1, %2] proved %4 = read m [%0] proved %5 = sub f32 %4, %3\n"
      "%6 = mul f32 %5, %5 q [%0] <- %6 } }"},
+    /* terms in a map of their own, a condition, and rows that are summed up in turn */
+    {{.name = "lift", .stage = "y"},
+     "y.sum y",
+     "ir 1 part losses { size N size C input x f32[N, C] input m f32[N] input z f32[N]\n"
+     "output y f32[] temporary l ~f32[N, C] signature (x, m, z) -> (y)\n"
+     "map over n < N, c < C { %0 = index n %1 = index c %2 = read x [%0, %1] proved\n"
+     "%3 = read m [%0] proved %4 = sub f32 %2, %3 %5 = read z [%0] proved %6 = exp f32 %5\n"
+     "%7 = sub f32 %4, %6 l [%0, %1] <- %7 }\n"
+     "reduce sum over | n < N, c < C if %8 { %0 = index n %1 = index c\n"
+     "%2 = read l [%0, %1] proved %3 = size C %4 = to_float f32 %3 %5 = fdiv f32 %2, %4\n"
+     "%6 = read z [%0] proved %7 = float f32 0 %8 = lt %7, %6 y [] <- %5 } }"},
+    /* what leaves is the first side; one value per row is left, under a condition */
+    {{.name = "lift", .stage = "y"},
+     "y.sum y",
+     "ir 1 part away { size N size C size K input x f32[N, C, K] input m f32[N] input z f32[N]\n"
+     "output y f32[N] signature (x, m, z) -> (y)\n"
+     "reduce sum over n < N | c < C, k < K if %8 { %0 = index n %1 = index c %2 = index k\n"
+     "%3 = read x [%0, %1, %2] proved %4 = read m [%0] proved %5 = add f32 %3, %4\n"
+     "%6 = read z [%0] proved %7 = float f32 0 %8 = lt %7, %6 %9 = sub f32 %6, %5\n"
+     "%10 = mul f32 %4, %9 %11 = neg f32 %10 y [%0] <- %11 } }"},
 };
 
 /* What values may be off by: moments leaves an f32 where the op as written does not round. */
