@@ -104,12 +104,10 @@ static void print_bandwidth(struct text *out, const struct machine *machine,
     text_char(out, '\n');
 }
 
-static void print_rows(struct text *out, const struct machine *machine, const struct rates *rates,
-                       enum machine_crew crew)
+static void print_rows(struct text *out, const struct rates *rates)
 {
-    const double *memory = rates->bandwidth[crew][MACHINE_MEMORY];
-    int threads = crew == MACHINE_ONE ? 1 : machine->threads;
-    text_printf(out, "  %-14s %-12s", "rows of 4 KiB", threads_text(out->arena, threads));
+    const double *memory = rates->bandwidth[MACHINE_ONE][MACHINE_MEMORY];
+    text_printf(out, "  %-14s %-12s", "rows of 4 KiB", "1 thread");
     print_cell(out, memory[MACHINE_ROWS] * 1e-9, 13);
     text_add(out, " as they come, ");
     print_cell(out, memory[MACHINE_ROWS_AHEAD] * 1e-9, 0);
@@ -156,9 +154,7 @@ static void print_rates(const struct invocation *invocation, struct text *out,
         print_bandwidth(out, machine, rates, MACHINE_ONE, (enum machine_level)level);
     if (several)
         print_bandwidth(out, machine, rates, MACHINE_ALL, MACHINE_MEMORY);
-    print_rows(out, machine, rates, MACHINE_ONE);
-    if (several)
-        print_rows(out, machine, rates, MACHINE_ALL);
+    print_rows(out, rates);
 
     print_head(invocation, out, "arithmetic, GFLOP/s");
     for (int number = 0; number < MACHINE_NUMBER_COUNT; number++)
@@ -425,8 +421,8 @@ const struct command command_probe = {
     .most = 0,
     .description =
         "Measures bandwidth of caches and memory (reading, writing, copying, and with "
-        "non-temporal stores: stream-write and stream-copy; rows of 4 KiB that are read three "
-        "times and stored, with and without being told what comes), arithmetic per instruction "
+        "non-temporal stores: stream-write and stream-copy; rows of 4 KiB that are "
+        "normalised, with and without being told what comes), arithmetic per instruction "
         "set and type, latency of dependent loads, and the cost of a call. A copy counts the bytes "
         "it "
         "reads and those it writes; a multiply-add counts as two operations.\n\n"

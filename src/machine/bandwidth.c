@@ -91,7 +91,7 @@ static bool applies(const struct machine *machine, const struct traffic *traffic
 
 static bool copies(const struct traffic *traffic)
 {
-    return traffic->mix == MACHINE_COPY || traffic->mix >= MACHINE_STREAM_COPY;
+    return traffic->mix == MACHINE_COPY || traffic->mix == MACHINE_STREAM_COPY;
 }
 
 /* A copy goes from the first half of a stretch to the second: as many bytes move in every mix. */

@@ -98,7 +98,7 @@ enum machine_mix { /* kinds of traffic; a copy counts what it reads and what it 
                    MACHINE_STREAM_WRITE, /* non-temporal stores: past the caches; measured in memory
                                             only */
                    MACHINE_STREAM_COPY,
-                   MACHINE_ROWS,       /* rows of 4 KiB read three times, stored past the caches */
+                   MACHINE_ROWS,       /* rows of 4 KiB normalised; in memory, by one thread */
                    MACHINE_ROWS_AHEAD, /* the same, told what is read three rows further on */
                    MACHINE_MIX_COUNT,
 };

@@ -60,6 +60,9 @@ void probe_caches(const struct machine *machine, const struct probe_budget *budg
 /* False when there was no memory to measure with. */
 bool probe_memory(const struct machine *machine, const struct probe_budget *budget,
                   struct crew *crew, enum machine_crew kind, struct rates *rates);
+/* Rows that are gone over several times (rows.c), with one thread; false: no memory, likewise. */
+bool probe_rows(const struct machine *machine, const struct probe_budget *budget,
+                struct rates *rates);
 void probe_compute(const struct machine *machine, const struct probe_budget *budget,
                    struct crew *crew, enum machine_crew kind, struct rates *rates);
 void probe_latency(const struct machine *machine, const struct probe_budget *budget,

@@ -180,7 +180,8 @@ static bool probe_crew(const struct machine *machine, const struct machine_probe
     probe_compute(machine, budget, crew, kind, rates);
     snprintf(stage, sizeof stage, "memory, %d thread%s", count, count == 1 ? "" : "s");
     tell(probe, stage);
-    bool good = probe_memory(machine, budget, crew, kind, rates);
+    bool good = probe_memory(machine, budget, crew, kind, rates) &&
+                (kind != MACHINE_ONE || probe_rows(machine, budget, rates));
     /* once more, seconds later: a neighbour on the same host may have been busy, and a rate that is
      * too low misleads every plan */
     probe_compute(machine, budget, crew, kind, rates);

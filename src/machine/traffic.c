@@ -106,50 +106,6 @@ WALK_COPY(stream_copy_16, 16, "movaps", "movntps", "sfence")
 WALK_COPY(stream_copy_32, 32, "vmovaps", "vmovntps", "sfence")
 WALK_COPY(stream_copy_64, 64, "vmovaps", "vmovntps", "sfence")
 
-/*
- * Rows of a page each gone over three times, stored the third time, as a normalisation does. Told
- * or not what is read three rows further on: a quarter of that row in the first two passes each,
- * half of it in the last.
- */
-enum { ROW_BYTES = 4096, ROWS_AHEAD = 3, LINE_BYTES = 64 };
-
-static inline void fetch_share(const char *row, size_t at, size_t step, size_t first, size_t part)
-{
-    const char *ahead = row + (size_t)ROWS_AHEAD * ROW_BYTES + first + at / part;
-    for (size_t i = 0; i < step / part; i += LINE_BYTES)
-        __builtin_prefetch(ahead + i);
-}
-
-#define WALK_ROWS(name, width, load, store, told)                                                 \
-    static uint64_t name(char *to, const char *from, size_t bytes)                                \
-    {                                                                                             \
-        enum { STEP = 8 * width };                                                                \
-        for (; bytes > 0; bytes -= ROW_BYTES, from += ROW_BYTES, to += ROW_BYTES) {               \
-            for (size_t pass = 0; pass < 2; pass++) {                                             \
-                for (size_t at = 0; at < ROW_BYTES; at += STEP) {                                 \
-                    if (told)                                                                     \
-                        fetch_share(from, at, STEP, pass *ROW_BYTES / 4, 4);                      \
-                    __asm__ volatile(EIGHT_##width(LOAD, load, "0")::"r"(from + at) : REGISTERS); \
-                }                                                                                 \
-            }                                                                                     \
-            for (size_t at = 0; at < ROW_BYTES; at += STEP) {                                     \
-                if (told)                                                                         \
-                    fetch_share(from, at, STEP, ROW_BYTES / 2, 2);                                \
-                __asm__ volatile(EIGHT_##width(LOAD, load, "1")                                   \
-                                     EIGHT_##width(STORE, store, "0")::"r"(to + at),              \
-                                 "r"(from + at)                                                   \
-                                 : REGISTERS);                                                    \
-            }                                                                                     \
-        }                                                                                         \
-        AFTER_##width("sfence");                                                                  \
-        return 0;                                                                                 \
-    }
-
-WALK_ROWS(rows_32, 32, "vmovaps", "vmovntps", false)
-WALK_ROWS(rows_64, 64, "vmovaps", "vmovntps", false)
-WALK_ROWS(rows_ahead_32, 32, "vmovaps", "vmovntps", true)
-WALK_ROWS(rows_ahead_64, 64, "vmovaps", "vmovntps", true)
-
 /* The string instructions know ways of their own, without reading what will be overwritten. */
 static uint64_t write_string(char *to, const char *from, size_t bytes)
 {
@@ -184,10 +140,6 @@ const struct traffic traffic_variants[] = {
     {MACHINE_STREAM_COPY, MACHINE_SSE2, stream_copy_16},
     {MACHINE_STREAM_COPY, MACHINE_AVX2, stream_copy_32},
     {MACHINE_STREAM_COPY, MACHINE_AVX512F, stream_copy_64},
-    {MACHINE_ROWS, MACHINE_AVX2, rows_32},
-    {MACHINE_ROWS, MACHINE_AVX512F, rows_64},
-    {MACHINE_ROWS_AHEAD, MACHINE_AVX2, rows_ahead_32},
-    {MACHINE_ROWS_AHEAD, MACHINE_AVX512F, rows_ahead_64},
     {0},
 };
 

@@ -56,11 +56,10 @@ static void take_kind(struct skeleton_target *target, const struct vector_kind *
 
 /* Where it was not measured, a machine is told: of those we had (Zen 3 to 5, Sapphire Rapids) only
  * a Zen 4 was slower for it. */
-static bool follows_rows(const struct rates *rates, int threads)
+static bool follows_rows(const struct rates *rates)
 {
     static const double worth = 1.02;
-    const double *memory =
-        rates->bandwidth[threads > 1 ? MACHINE_ALL : MACHINE_ONE][MACHINE_MEMORY];
+    const double *memory = rates->bandwidth[MACHINE_ONE][MACHINE_MEMORY];
     return memory[MACHINE_ROWS_AHEAD] > 0 &&
            memory[MACHINE_ROWS_AHEAD] < worth * memory[MACHINE_ROWS];
 }
@@ -73,7 +72,7 @@ struct skeleton_target skeleton_target_new(const struct machine *machine, const 
         kind++;
     take_kind(&target, &KINDS[kind]);
     target.streaming = machine_has(machine, MACHINE_SSE2);
-    target.follows = follows_rows(rates, target.threads);
+    target.follows = follows_rows(rates);
     for (int i = 0; i < MACHINE_ATOM_COUNT && target.vector_bytes == 64; i++) {
         const struct machine_atom *atom = &machine_atoms[i];
         if (machine_has(machine, atom->set))
