@@ -549,9 +549,11 @@ void loop_prefetch_far(struct loop_block *block, const struct loop_buffer *buffe
     block->statements.at[block->statements.count - 1].far = true;
 }
 
-void loop_clear(struct loop_block *block)
+void loop_clear(struct loop_block *block, int first)
 {
-    statement_add(block, LOOP_CLEAR);
+    int step = LOOP_CLEAR_STEP, number = (first + step - 1) / step * step;
+    if (number <= LOOP_CLEAR_LAST)
+        statement_add(block, LOOP_CLEAR)->first = number;
 }
 
 /* ---- tiles ---- */

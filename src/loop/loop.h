@@ -150,7 +150,7 @@ enum loop_statement_kind {
     LOOP_STORE,
     LOOP_NOTE,     /* a comment */
     LOOP_PREFETCH, /* this place of the buffer will be read soon; it may lie outside */
-    LOOP_CLEAR,    /* vector registers hold nothing for later: what follows needs all of them */
+    LOOP_CLEAR,    /* vector registers from a number on hold nothing for later */
     LOOP_TILE,     /* something with the machine's tile registers */
     /* of devices */
     LOOP_BARRIER, /* all threads of the block meet, and see what was written before */
@@ -195,6 +195,7 @@ struct loop_statement {
     /* FOR: variable = from; variable < to; variable += step */
     enum loop_kind loop;
     struct loop_variable *variable; /* FOR, LET, SET */
+    int first;                      /* CLEAR: the number; 0: what follows needs all of them */
     bool held; /* LET: kept in a register; else a compiler may load it again for each use */
     loop_value from, to, step;
     bool dynamic; /* PARALLEL: iterations differ in cost */
@@ -360,7 +361,10 @@ void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, l
 /* The same for what is read later: into the second-level cache only. */
 void loop_prefetch_far(struct loop_block *block, const struct loop_buffer *buffer,
                        loop_value offset);
-void loop_clear(struct loop_block *block);
+/* In a loop, from the number on that it does not need: gcc keeps addresses there that do not fit
+ * elsewhere, and takes 7 cycles to fetch one, count it up and put it back. */
+enum { LOOP_CLEAR_STEP = 4, LOOP_CLEAR_LAST = 20 };
+void loop_clear(struct loop_block *block, int first);
 
 /*
  * ---- devices (device.c): functions for one thread of many ----

@@ -286,7 +286,7 @@ static void print_statement(struct text *out, const struct loop_statement *state
         print_value(out, statement->offset);
         text_add(out, "]\n");
         break;
-    case LOOP_CLEAR: text_add(out, "clear\n"); break;
+    case LOOP_CLEAR: text_printf(out, "clear %d\n", statement->first); break;
     case LOOP_TILE: print_tile(out, statement); break;
     case LOOP_BARRIER:
         text_add(out, statement->soon                             ? "wait\n"

@@ -71,6 +71,8 @@ static void tile_terms(struct contract_code *code, struct loop_block *block, str
     loop_value vectors[CONTRACT_MAX_VECTORS];
     struct loop_block *body =
         loop_for(block, LOOP_SERIAL, "term", loop_integer(arena, 0), tile->at->terms, NULL, &term);
+    if (!code->pack_b && code->contract->group->target->masks && contract_is_simple(code->contract))
+        loop_clear(body, code->rows * code->vectors + code->vectors + 1);
     if (!code->pack_a || !code->pack_b)
         contract_open_set(code, body, CONTRACT_K,
                           loop_add(arena, tile->at->first, loop_of(arena, term)));
@@ -96,6 +98,12 @@ static void tile_terms(struct contract_code *code, struct loop_block *block, str
 static bool in_memory(const struct contract_code *code)
 {
     return code->atom && code->atom->rows > 1;
+}
+
+/* Tiles of one vector, on machines where a part of one is read and written as fast. */
+static bool is_narrow(const struct contract_code *code)
+{
+    return code->vectors == 1 && !code->atom && code->contract->group->target->masks;
 }
 
 /* How often what is done with every sum, or with each `step`th, is written. */
@@ -173,12 +181,12 @@ static void tile_fetch(struct contract_code *code, struct loop_block *block,
     }
 }
 
-/* Straight from registers. */
+/* Straight from registers; `whole`: no column is beyond the last. */
 static void tile_store_whole(struct contract_code *code, struct loop_block *block,
-                             const struct tile *tile)
+                             const struct tile *tile, bool whole)
 {
     struct arena *arena = code->arena;
-    bool alone = code->contract->sets[CONTRACT_N].count == code->merged;
+    bool alone = whole && code->contract->sets[CONTRACT_N].count == code->merged;
     for (int i = 0; i < code->rows; i++) {
         loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
         contract_open_set(code, block, CONTRACT_M, row);
@@ -234,19 +242,26 @@ static void tile_store_rows(struct contract_code *code, struct loop_block *block
     }
 }
 
+/* Whether no row of the tile is beyond the last. */
+static loop_value rows_are_whole(struct contract_code *code, const struct tile *tile)
+{
+    struct arena *arena = code->arena;
+    loop_value next = loop_add(arena, tile->at->row_panel, loop_integer(arena, 1));
+    return loop_apply(arena, IR_LE, contract_row(code, next, loop_integer(arena, 0)), code->m,
+                      NULL);
+}
+
 /* Whether no row and no column of the tile is beyond the last. */
 static loop_value tile_is_whole(struct contract_code *code, const struct tile *tile)
 {
     struct arena *arena = code->arena;
     loop_value one = loop_integer(arena, 1);
-    loop_value rows =
-        contract_row(code, loop_add(arena, tile->at->row_panel, one), loop_integer(arena, 0));
     bool alone = code->contract->sets[CONTRACT_N].count == code->merged;
     loop_value columns = loop_add(arena, tile->at->column_panel, one);
     int width = alone ? code->vectors * code->lanes : code->vectors;
     columns = loop_mul(arena, columns, loop_integer(arena, width));
     loop_value limit = alone ? code->lane_extent : code->vector_total;
-    return loop_apply(arena, IR_AND, loop_apply(arena, IR_LE, rows, code->m, NULL),
+    return loop_apply(arena, IR_AND, rows_are_whole(code, tile),
                       loop_apply(arena, IR_LE, columns, limit, NULL), NULL);
 }
 
@@ -254,10 +269,15 @@ static void tile_store(struct contract_code *code, struct loop_block *block,
                        const struct tile *tile, loop_value whole)
 {
     struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
-    if (code->contract->after_count || code->rows > MOST_WRITTEN_OUT)
+    bool rows = code->contract->after_count || code->rows > MOST_WRITTEN_OUT;
+    if (rows)
         tile_store_rows(code, yes, tile, true);
     else
-        tile_store_whole(code, yes, tile);
+        tile_store_whole(code, yes, tile, true);
+    if (!rows && is_narrow(code)) { /* they may have no other tiles */
+        tile_store_whole(code, loop_if(no, rows_are_whole(code, tile)), tile, false);
+        no = loop_else(no);
+    }
     tile_store_rows(code, no, tile, false);
 }
 
@@ -265,19 +285,26 @@ static void tile_store(struct contract_code *code, struct loop_block *block,
 static void tile_unpacked(struct contract_code *code, struct loop_block *block, struct tile *tile,
                           loop_value whole)
 {
+    if (is_narrow(code)) { /* a mask costs nothing */
+        tile_terms(code, block, tile, false);
+        return;
+    }
     struct loop_block *yes = loop_if(block, whole), *no = loop_else(block);
     tile_terms(code, yes, tile, code->contract->sets[CONTRACT_N].count == code->merged);
     tile_terms(code, no, tile, false);
 }
 
-static void open_rows(struct contract_code *code, struct loop_block *block, struct tile *tile)
+/* Rows read where they are; beyond the last, that one again, unless all of the tile exist. */
+static void open_rows(struct contract_code *code, struct loop_block *block, struct tile *tile,
+                      bool whole)
 {
     struct arena *arena = code->arena;
     const struct contract_indices *indices = &code->contract->sets[CONTRACT_M];
     for (int i = 0; i < code->rows; i++) {
         loop_value last = loop_sub(arena, code->m, loop_integer(arena, 1));
         loop_value row = contract_row(code, tile->at->row_panel, loop_integer(arena, i));
-        row = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
+        if (!whole)
+            row = loop_of(arena, loop_let(block, "row", loop_min(arena, row, last)));
         contract_open_set(code, block, CONTRACT_M, row);
         for (int k = 0; k < indices->count; k++)
             tile->rows[i][k] = code->values.indices[indices->at[k]];
@@ -297,7 +324,7 @@ static void tile_words(struct contract_code *code, struct loop_block *block, str
     code->pack_a = code->pack_b = false;
     if (in_memory(code))
         tile_zero(code, outside, tile);
-    open_rows(code, outside, tile);
+    open_rows(code, outside, tile, false);
     tile_unpacked(code, outside, tile, whole);
     code->pack_a = code->pack_b = true;
     contract_word_terms(code, inside, tile->at, tile->sums);
@@ -348,9 +375,10 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
 {
     struct arena *arena = code->arena;
     struct tile tile = {.at = at};
-    if (!code->pack_a && !code->along)
-        open_rows(code, block, &tile);
-    loop_clear(block);
+    bool in_place = !code->pack_a && !code->along, narrow = in_place && is_narrow(code);
+    if (in_place && !narrow)
+        open_rows(code, block, &tile, false);
+    loop_clear(block, 0);
     loop_value whole = tile_open(code, block, &tile);
     if (!in_memory(code)) /* tiles begin with nothing by themselves */
         tile_zero(code, block, &tile);
@@ -359,7 +387,16 @@ void contract_tile(struct contract_code *code, struct loop_block *block,
     tile_fetch(code,
                loop_if(block, last ? loop_apply(arena, IR_AND, earlier, last, NULL) : earlier),
                &tile);
-    tile_sums(code, block, &tile, whole);
+    if (narrow) { /* few terms: finding rows would take as long as the sums */
+        struct loop_block *yes = loop_if(block, rows_are_whole(code, &tile));
+        struct loop_block *no = loop_else(block);
+        open_rows(code, yes, &tile, true);
+        tile_sums(code, yes, &tile, whole);
+        open_rows(code, no, &tile, false);
+        tile_sums(code, no, &tile, whole);
+    } else {
+        tile_sums(code, block, &tile, whole);
+    }
     if (last)
         block = loop_if(block, last);
     tile_blocks(code, loop_if(block, earlier), &tile, false);

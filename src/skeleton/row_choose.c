@@ -325,6 +325,30 @@ static double deciding(const struct skeleton_group *group, const struct plan_gro
     return vectors * steps * cycle / (plan_is(plan, "threads", "1") ? 1 : target->threads);
 }
 
+/* What is read more than once, by passes or by other rows: from the first-level cache, which has
+ * twice the rate of the second. */
+static double rereading(const struct skeleton_group *group, const struct plan_group *plan,
+                        const struct row_shape *shape)
+{
+    const struct nest_accesses *accesses = &shape->row.nest.accesses;
+    double bytes = 0, elements = (double)shape->rows * (double)shape->length;
+    bool *seen = arena_array(group->arena, (size_t)group->part->tensor_count + 1, sizeof *seen);
+    if (plan_is(plan, "side", "across") || group->target->l2_rate <= 0)
+        return 0;
+    for (size_t i = 0; i < accesses->count; i++) {
+        const struct nest_access *access = &accesses->at[i];
+        if (!is_along(shape, access) || nest_definer(&shape->row.nest, access->tensor))
+            continue;
+        enum dtype dtype = group->part->tensors[access->tensor].dtype;
+        bytes += elements * (double)dtype_bytes(dtype);
+        if (!seen[access->tensor])
+            bytes -= ir_moved_bytes(group->binding, access->tensor);
+        seen[access->tensor] = true;
+    }
+    double seconds = fmax(bytes, 0) / (2 * group->target->l2_rate);
+    return plan_is(plan, "threads", "1") ? seconds : seconds / group->target->threads;
+}
+
 struct skeleton_cost row_choose_predict(const struct skeleton_group *group,
                                         const struct plan_group *plan)
 {
@@ -343,6 +367,7 @@ struct skeleton_cost row_choose_predict(const struct skeleton_group *group,
     double waits = waiting(group, plan, &shape);
     bool across = plan_is(plan, "side", "across");
     cost.seconds = across ? fmax(cost.seconds, waits) : cost.seconds + waits;
-    cost.seconds += buffering(group, plan, &shape) + deciding(group, plan, &shape);
+    cost.seconds += buffering(group, plan, &shape) + deciding(group, plan, &shape) +
+                    rereading(group, plan, &shape);
     return cost;
 }

@@ -454,7 +454,12 @@ static void print_statement(struct printer *printer, const struct loop_statement
             print_address(printer, statement->buffer, print_resolve(printer, statement->offset)),
             statement->far ? ", 0, 2" : "");
         break;
-    case LOOP_CLEAR: emit_line(printer->emitter, "registers_clear();"); break;
+    case LOOP_CLEAR:
+        if (statement->first)
+            emit_line(printer->emitter, "registers_from_%d();", statement->first);
+        else
+            emit_line(printer->emitter, "registers_clear();");
+        break;
     case LOOP_TILE: print_tile(printer, statement); break;
     case LOOP_BARRIER:
     case LOOP_MOVE:

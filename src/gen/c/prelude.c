@@ -85,6 +85,32 @@ struct prelude_piece {
         ATOMIC(kind, type, bits, "max", kind "_max(before.number, value)"), \
         ATOMIC(kind, type, bits, "min", kind "_min(before.number, value)")
 
+/* Names of vector registers from a number on. */
+#define REGISTERS_20                                                                     \
+    "\"xmm20\", \"xmm21\", \"xmm22\", \"xmm23\", \"xmm24\", \"xmm25\",\n"                \
+    "                           \"xmm26\", \"xmm27\", \"xmm28\", \"xmm29\", \"xmm30\", " \
+    "\"xmm31\""
+#define REGISTERS_AND(a, b, c, d, rest)                                                       \
+    "\"xmm" #a "\", \"xmm" #b "\", \"xmm" #c "\", \"xmm" #d "\",\n                          " \
+    " " rest
+#define REGISTERS_16 REGISTERS_AND(16, 17, 18, 19, REGISTERS_20)
+#define REGISTERS_12 REGISTERS_AND(12, 13, 14, 15, REGISTERS_16)
+#define REGISTERS_8 REGISTERS_AND(8, 9, 10, 11, REGISTERS_12)
+#define REGISTERS_4 REGISTERS_AND(4, 5, 6, 7, REGISTERS_8)
+#define REGISTERS_FROM(first, names)                                                          \
+    {                                                                                         \
+        "registers_from_" #first,                                                             \
+            "/* Nothing is kept in vector registers from this one on: addresses stay out of " \
+            "them. */\n"                                                                      \
+            "static inline void registers_from_" #first "(void)\n"                            \
+            "{\n"                                                                             \
+            "#if defined __AVX512F__\n"                                                       \
+            "    __asm__ volatile(\"\" ::: " names ");\n"                                     \
+            "#endif\n"                                                                        \
+            "}\n",                                                                            \
+            FOR_BOTH                                                                          \
+    }
+
 static const struct prelude_piece PIECES[] = {
     {"DONE NO_MEMORY OUTSIDE", "enum { DONE, NO_MEMORY, OUTSIDE }; /* what a part returns */\n",
      FOR_REFERENCE},
@@ -131,6 +157,11 @@ static const struct prelude_piece PIECES[] = {
      "#endif\n"
      "}\n",
      FOR_BOTH},
+    REGISTERS_FROM(4, REGISTERS_4),
+    REGISTERS_FROM(8, REGISTERS_8),
+    REGISTERS_FROM(12, REGISTERS_12),
+    REGISTERS_FROM(16, REGISTERS_16),
+    REGISTERS_FROM(20, REGISTERS_20),
     {"registers_clear",
      "/* What was kept in vector registers goes to memory: what follows needs all of them. */\n"
      "static inline void registers_clear(void)\n"
