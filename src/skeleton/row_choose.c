@@ -164,6 +164,38 @@ static int columns_seed(const struct row_shape *shape)
     return seed;
 }
 
+/* Whether an extreme is looked for with its place. */
+static bool has_places(const struct row_shape *shape)
+{
+    bool places = false;
+    for (int i = 0; i < shape->row.stage_count; i++) {
+        const struct row_stage *stage = &shape->row.stages[i];
+        places |= stage->kind == ROW_REDUCE && row_is_indexed(stage);
+    }
+    return places;
+}
+
+/*
+ * Whether half a vector had better be read at a time: a Zen 4 gets 34 GB/s from memory by these
+ * and 26 by whole ones (a sum of 67 MB in pages of 4 KiB). For rows that are only read, with
+ * nothing but additions and the like to do; where whole vectors compute faster, with no more than
+ * one of these for each (sums down columns by halves are 1.08 times as slow on a Zen 5).
+ */
+static bool reads_by_halves(const struct row_shape *shape)
+{
+    enum { LEAST_BYTES = 2048 }; /* that lie side by side */
+    const struct skeleton_target *target = shape->row.nest.group->target;
+    bool busy = has_places(shape) || columns_seed(shape) > 0;
+    bool light = !shape->stores && !(busy && target->full_bytes == target->vector_bytes);
+    for (int i = 0; i < shape->row.stage_count; i++)
+        light &= row_functions(shape->row.stages[i].stage) == 0;
+    int64_t side = shape->across < 0
+                       ? shape->inner
+                       : nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
+    return light && target->masks && shape->bytes > (double)target->l3 &&
+           side * nest_value_bytes(&shape->row.nest) >= LEAST_BYTES;
+}
+
 /*
  * Whether rows had better be fetched ahead: they come from memory, and stay in the cache until they
  * are gone over. Some machines follow rows of half a page and a page by themselves, and are slower
@@ -175,26 +207,9 @@ static bool prefetch_seed(const struct row_shape *shape)
     const struct skeleton_target *target = shape->row.nest.group->target;
     int64_t row_bytes = shape->length * nest_value_bytes(&shape->row.nest);
     bool followed = target->follows && row_bytes >= PAGE_BYTES / 2 && row_bytes <= PAGE_BYTES;
+    if (!has_places(shape) && (shape->row.pass_count == 1 || reads_by_halves(shape)))
+        return false; /* folding an extreme with its place takes as long as another pass */
     return shape->bytes > 0.5 * (double)target->l3 && 8 * shape->length < target->l2 && !followed;
-}
-
-/*
- * Whether half a vector had better be read at a time: a Zen 4 gets 34 GB/s from memory by these
- * and 26 by whole ones (a sum of 67 MB in pages of 4 KiB). For rows that are only read, with
- * nothing but additions and the like to do.
- */
-static bool reads_by_halves(const struct row_shape *shape)
-{
-    enum { LEAST_BYTES = 2048 }; /* that lie side by side */
-    const struct skeleton_target *target = shape->row.nest.group->target;
-    bool light = !shape->stores;
-    for (int i = 0; i < shape->row.stage_count; i++)
-        light &= row_functions(shape->row.stages[i].stage) == 0;
-    int64_t side = shape->across < 0
-                       ? shape->inner
-                       : nest_extent(&shape->row.nest, &shape->left.at[shape->across]);
-    return light && target->masks && shape->bytes > (double)target->l3 &&
-           side * nest_value_bytes(&shape->row.nest) >= LEAST_BYTES;
 }
 
 void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *slots)
@@ -218,7 +233,7 @@ void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *
                                    shape.length >= 4 * ROW_CHUNK && group->target->threads > 1);
     int unroll = unroll_seed(&shape, lanes, across);
     bool whole = shape.inner % ((int64_t)lanes << unroll) == 0;
-    bool prefetches = !across && shape.reduced.count == 1 && shape.row.pass_count > 1;
+    bool prefetches = !across && shape.reduced.count == 1;
     slots_add_threads(group, slots, shape.bytes, shape.operations);
     slots_add(group, slots, "side", "lanes along a row, or across rows side by side", SIDES,
               across ? 2 : 1, across);
@@ -236,7 +251,7 @@ void row_choose_open(const struct skeleton_group *group, struct skeleton_slots *
               shape.heavy);
     slots_add(group, slots, "prefetch",
               "rows are fetched ahead, evenly over the passes of those before", NO_YES,
-              prefetches ? 2 : 1, prefetches && prefetch_seed(&shape) && !reads_by_halves(&shape));
+              prefetches ? 2 : 1, prefetches && prefetch_seed(&shape));
     slots_add_stores(group, slots,
                      shape.stores && whole && !across && !split &&
                          slots_is_large(group, shape.bytes));

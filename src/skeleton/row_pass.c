@@ -294,7 +294,7 @@ static struct loop_block *open_loop(struct row_lowering *lowering, struct loop_b
     body = loop_for(body, LOOP_SERIAL, inner->variable->name, from, to,
                     loop_integer(arena, lowering->lanes * lowering->unroll), &counter);
     *at = loop_of(arena, counter);
-    if (items->count > 0 && lowering->row.pass_count > 1 && lowering->rows_ahead > 0)
+    if (items->count > 0 && lowering->rows_ahead > 0)
         fetch_ahead(lowering, body, *at, items->at[0].stage->pass);
     return body;
 }

@@ -113,7 +113,7 @@ TEST(search_finds_twins_that_retired)
             map_set(&first, list.at[i].binary, &list.at[i]);
             continue;
         }
-        if (sscanf(list.at[i].note, "the same binary as candidate %lld:", &number) == 0)
+        if (sscanf(list.at[i].note, "the same binary as candidate %lld:", &number) != 1)
             continue; /* a finalist, measured itself after all */
         CHECK_INT(number, before->id);
         CHECK(!strstr(list.at[i].note + 8, "the same binary"));
