@@ -28,12 +28,26 @@ int row_pass_functions(const struct row_group *row, int pass)
     return functions;
 }
 
+static bool stores_elements(const struct row_lowering *lowering)
+{
+    bool stores = false;
+    for (int i = 0; i < lowering->row.stage_count; i++) {
+        const struct row_stage *stage = &lowering->row.stages[i];
+        stores |= stage->kind == ROW_MAP && lowering->group->needed[stage->stage->writes[0].tensor];
+    }
+    return stores;
+}
+
 /* How long a pass takes beside others: a function is some dozen instructions, unless its values
- * were kept, and the last pass may store. */
+ * were kept, and the last pass may store. Rows that are only read had better be fetched by the pass
+ * that computes alone (logsumexp: 0.90 of the speed of reading, 0.86 with a quarter in the other).
+ */
 static int pass_weight(const struct row_lowering *lowering, int pass)
 {
     bool kept = lowering->kept_pass > 0 && pass > lowering->kept_pass;
     int functions = kept ? 0 : row_pass_functions(&lowering->row, pass);
+    if (!stores_elements(lowering))
+        return 1 + 3 * functions;
     return 2 + 3 * functions + (pass == lowering->row.pass_count);
 }
 
