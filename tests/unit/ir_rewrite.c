@@ -301,7 +301,7 @@ TEST(kernels_of_rewritten_programs_are_right)
         kernel_function *function = kernel_run_compile(arena, &text, false, &library);
         for (int round = 0; round < 12; round++) {
             int64_t sizes[3];
-            struct array inputs[2];
+            struct array inputs[3];
             struct error error = {0};
             for (int k = 0; k < 3; k++)
                 sizes[k] = round == 0 ? 64 : (int64_t)random_below(&random, 70);
