@@ -362,7 +362,7 @@ void loop_prefetch(struct loop_block *block, const struct loop_buffer *buffer, l
 void loop_prefetch_far(struct loop_block *block, const struct loop_buffer *buffer,
                        loop_value offset);
 /* In a loop, from the number on that it does not need: gcc keeps addresses there that do not fit
- * elsewhere, and takes 7 cycles to fetch one, count it up and put it back. */
+ * elsewhere, and takes 9 cycles to fetch one, count it up and put it back. */
 enum { LOOP_CLEAR_STEP = 4, LOOP_CLEAR_LAST = 20 };
 void loop_clear(struct loop_block *block, int first);
 
